@@ -1,0 +1,72 @@
+"""MPI collectives built from sends and receives, beside the vendor's own.
+
+``mpicoll.Communicator(MPI.COMM_WORLD)`` is an mpi4py communicator whose collectives are ours.
+The catalogue (``algorithms``, ``schedule``, ``verify``) works without MPI.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import schedule as _schedule
+from .schedule import Proof, ScheduleError, UnknownName, Unserved, algorithms, collectives
+from .schedule.steps import Round
+
+if TYPE_CHECKING:
+    from .communicator import Communicator
+    from .transport import Op, Plan, Request
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Communicator",
+    "Op",
+    "Plan",
+    "Proof",
+    "Request",
+    "ScheduleError",
+    "UnknownName",
+    "Unserved",
+    "algorithms",
+    "collectives",
+    "schedule",
+    "verify",
+]
+
+_LAZY = {
+    "Communicator": "communicator",
+    "Op": "transport",
+    "Plan": "transport",
+    "Request": "transport",
+}
+
+
+def schedule(
+    collective: str, algorithm: str, rank: int, size: int, root: int = 0, blocks: int | None = None
+) -> tuple[Round, ...]:
+    """The rounds of one rank, as data.
+
+    Raises ``UnknownName`` for a name that is not there and ``Unserved`` for a number of ranks that
+    the algorithm cannot serve.
+    """
+    entry = _schedule.find(collective, algorithm)
+    _schedule.require(entry, size)
+    return entry.schedule(rank, size, root, blocks)
+
+
+def verify(
+    collective: str, algorithm: str, size: int, root: int = 0, blocks: int | None = None
+) -> Proof:
+    """Prove an algorithm right at a number of ranks; raises ``ScheduleError`` where it is not."""
+    entry = _schedule.find(collective, algorithm)
+    _schedule.require(entry, size)
+    return _schedule.verify(entry, size, root, blocks)
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs mpi4py when it is first asked for."""
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_LAZY[name]}", __name__), name)

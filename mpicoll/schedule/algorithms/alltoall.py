@@ -1,0 +1,68 @@
+"""Alltoall, alltoallv and alltoallw: every rank has a block for every other."""
+
+from __future__ import annotations
+
+from ..catalogue import algorithm
+from ..steps import Rounds, ceil_log2, largest_power_of_two, pair, recv, send
+
+WINDOW = 32
+"""The most messages that ``linear`` keeps in flight each way."""
+
+
+@algorithm(rounds="-(-(p - 1) // 32)", startups="p - 1", volume="(p - 1) / p")
+def linear(rank: int, size: int) -> Rounds:
+    """Each rank sends to each other at once, up to 32 messages in flight.
+
+    Cost: (p-1) alpha + (p-1)/p n beta.  Best for middling blocks.
+    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    """
+    for first in range(1, size, WINDOW):
+        window = range(first, min(first + WINDOW, size))
+        targets = [(rank + distance) % size for distance in window]
+        sources = [(rank - distance) % size for distance in window]
+        yield [
+            *(send(target, pair(rank, target, size)) for target in targets),
+            *(recv(source, pair(source, rank, size)) for source in sources),
+        ]
+
+
+@algorithm(rounds="p - 1", volume="(p - 1) / p")
+def pairwise(rank: int, size: int) -> Rounds:
+    """Each rank sends to one and receives from one each round, a distance further each time.
+
+    Cost: (p-1)(alpha + n beta / p).  At a power of two the two are the same rank, so that in place
+    one block of scratch is enough.  Best for long blocks.
+    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    """
+    power = size == largest_power_of_two(size)
+    for distance in range(1, size):
+        target = rank ^ distance if power else (rank + distance) % size
+        source = rank ^ distance if power else (rank - distance) % size
+        yield [send(target, pair(rank, target, size)), recv(source, pair(source, rank, size))]
+
+
+@algorithm(
+    rounds="q",
+    volume="sum(sum(d >> i & 1 for d in range(p)) for i in range(q)) / p",
+    equal_counts=True,
+)
+def bruck(rank: int, size: int) -> Rounds:
+    """Blocks travel by the binary digits of their distance, many in one message.
+
+    Cost: q alpha + about q/2 n beta.  Best for short blocks.
+    Source: Bruck et al., IEEE TPDS 8(11), 1997.
+    """
+    for level in range(ceil_log2(size)):
+        hop = 1 << level
+        distances = [distance for distance in range(size) if distance & hop]
+        target, source = (rank + hop) % size, (rank - hop) % size
+        yield [
+            send(target, [_travelling(rank, distance, level, size) for distance in distances]),
+            recv(source, [_travelling(source, distance, level, size) for distance in distances]),
+        ]
+
+
+def _travelling(rank: int, distance: int, level: int, size: int) -> int:
+    """The block with this distance to go in all that is at a rank before this level."""
+    origin = rank - distance % (1 << level)
+    return pair(origin % size, (origin + distance) % size, size)

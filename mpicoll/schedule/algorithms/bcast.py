@@ -1,0 +1,88 @@
+"""Broadcast: the root's vector reaches every rank."""
+
+from __future__ import annotations
+
+from ..catalogue import algorithm
+from ..steps import Rounds, largest_power_of_two, recv, send
+from . import allgather, scatter
+
+
+@algorithm(rounds="1", startups="p - 1", volume="p - 1")
+def linear(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
+    """The root sends the vector to each rank.
+
+    Cost: (p-1)(alpha + n beta).  Best for very few ranks; the baseline of the others.
+    """
+    everything = range(blocks)
+    if rank == root:
+        yield [send(peer, everything) for peer in range(size) if peer != root]
+    else:
+        yield [recv(root, everything)]
+
+
+@algorithm(rounds="q", volume="q")
+def binomial(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
+    """Each rank that has the vector passes it on, at half the distance each round.
+
+    Cost: q (alpha + n beta), the fewest rounds that there can be.  Best for short vectors.
+    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    """
+    everything = range(blocks)
+    place = (rank - root) % size
+    distance = largest_power_of_two(max(size - 1, 1))
+    while distance:
+        if place % (2 * distance) == distance:
+            yield [recv((rank - distance) % size, everything)]
+        elif place % (2 * distance) == 0 and place + distance < size:
+            yield [send((rank + distance) % size, everything)]
+        else:
+            yield []
+        distance //= 2
+
+
+@algorithm(rounds="p - 1", volume="p - 1")
+def chain(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
+    """Each rank passes the vector on to the next.
+
+    Cost in b stripes: (p-2+b)(alpha + n beta / b), so about n beta: the fewest bytes.
+    Best for long vectors and few ranks.  Source: Träff, Ripke et al., EuroPVM/MPI 2005.
+    """
+    everything = range(blocks)
+    place, left, right = (rank - root) % size, (rank - 1) % size, (rank + 1) % size
+    for sender in range(size - 1):
+        sends = [send(right, everything)] if place == sender else []
+        yield sends + ([recv(left, everything)] if place == sender + 1 else [])
+
+
+@algorithm(rounds="Q", startups="2 * Q - (p == P)", volume="2 * Q - (p == P)")
+def binary_tree(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
+    """Each rank of a complete binary tree passes the vector to its two children.
+
+    Cost in b stripes: about 2(q+b)(alpha + n beta / b).  Best for middling vectors on many ranks.
+    Source: Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007.
+    """
+    everything = range(blocks)
+    place = (rank - root) % size
+    children = [child for child in (2 * place + 1, 2 * place + 2) if child < size]
+    depth = (place + 1).bit_length() - 1
+    for level in range(size.bit_length() - 1):
+        sends = [send((root + child) % size, everything) for child in children]
+        parent = (root + (place - 1) // 2) % size
+        arrives = depth == level + 1
+        yield [recv(parent, everything)] if arrives else sends if depth == level else []
+
+
+@algorithm(
+    rounds="2 * q if p == P else q + p - 1",
+    volume="2 * (p - 1) / p",
+    blocks="p",
+)
+def scatter_allgather(rank: int, size: int, root: int) -> Rounds:
+    """Scatter, then allgather (van de Geijn).
+
+    Cost: 2 q alpha + 2 (p-1)/p n beta at a power of two; by the ring, (q + p - 1) alpha elsewhere.
+    Best for long vectors.  Source: Barnett, Gupta, Payne, Shuler, van de Geijn, Watts, 1994.
+    """
+    power = size == largest_power_of_two(size)
+    yield from scatter.binomial(rank, size, root)
+    yield from (allgather.recursive_doubling if power else allgather.ring)(rank, size)

@@ -1,0 +1,104 @@
+"""Reduce: the root gets the combination of all vectors."""
+
+from __future__ import annotations
+
+from ..catalogue import algorithm
+from ..fold import Fold, halve
+from ..steps import RIGHT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
+
+
+@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1")
+def linear(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
+    """The root takes one vector after another, those below it downwards, then those above.
+
+    Cost: (p-1)(alpha + n beta + n gamma).  Keeps rank order.  The baseline.
+    """
+    everything = range(blocks)
+    for peer in [*reversed(range(root)), *range(root + 1, size)]:
+        if rank == root:
+            yield [recv_reduce(peer, everything, sides(root, peer))]
+        else:
+            yield [send(root, everything)] if rank == peer else []
+
+
+@algorithm(rounds="q", volume="q", reduced="q")
+def binomial(
+    rank: int, size: int, root: int, blocks: int = 1, ordered: bool = False
+) -> Rounds:
+    """Ranks combine in pairs, at twice the distance each round.
+
+    Cost: q (alpha + n beta + n gamma).  Where the operator does not commute, the tree stands at
+    rank 0, which sends the result on to the root.  Best for short vectors.
+    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    """
+    everything = range(blocks)
+    top = 0 if ordered else root
+    place = (rank - top) % size
+    for level in range(ceil_log2(size)):
+        distance = 1 << level
+        if place % (2 * distance) == distance:
+            yield [send((rank - distance) % size, everything)]
+        elif place % (2 * distance) == 0 and place + distance < size:
+            yield [recv_reduce((rank + distance) % size, everything, RIGHT)]
+        else:
+            yield []
+    yield from forward(rank, top, root, blocks)
+
+
+def forward(rank: int, holder: int, root: int, blocks: int) -> Rounds:
+    """One round from the rank that has the result to the root, where they differ."""
+    if holder == root:
+        return
+    arrives: Round = [recv(holder, range(blocks))] if rank == root else []
+    yield [send(root, range(blocks))] if rank == holder else arrives
+
+
+@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1")
+def chain(rank: int, size: int, root: int, blocks: int = 1, ordered: bool = False) -> Rounds:
+    """Each rank combines what came from above into its own and passes it down.
+
+    Cost in b stripes: (p-2+b)(alpha + n/b (beta + gamma)).  Where the operator does not commute,
+    the chain ends at rank 0, which sends the result on.  Best for long vectors and few ranks.
+    """
+    everything = range(blocks)
+    top = 0 if ordered else root
+    place, lower, upper = (rank - top) % size, (rank - 1) % size, (rank + 1) % size
+    for sender in reversed(range(1, size)):
+        sends = [send(lower, everything)] if place == sender else []
+        yield sends + ([recv_reduce(upper, everything, RIGHT)] if place == sender - 1 else [])
+    yield from forward(rank, top, root, blocks)
+
+
+@algorithm(
+    rounds="2 * Q + (p != P)",
+    volume="2 * (P - 1) / P + (p != P)",
+    reduced="(P - 1) / P + (p != P)",
+    blocks="P",
+)
+def rabenseifner(rank: int, size: int, root: int) -> Rounds:
+    """Reduce-scatter by recursive halving, then a gather along the same tree.
+
+    Cost: 2 q alpha + 2 (p-1)/p n beta + (p-1)/p n gamma at a power of two; elsewhere the ranks
+    beyond fold in first, for one round and n bytes more.  Keeps rank order.  Best for long vectors.
+    Source: Rabenseifner, ICCS 2004.
+    """
+    fold = Fold(size, keep=root)
+    yield fold.enter(rank, tuple(range(fold.power)))
+    if fold.acts(rank):
+        yield from halve(fold, rank)
+        yield from _gather_halves(fold, rank, root)
+    else:
+        yield from ([] for _ in range(2 * ceil_log2(fold.power)))
+
+
+def _gather_halves(fold: Fold, rank: int, root: int) -> Rounds:
+    """Undo ``halve`` towards the root: in each pair, the half that the root is not in sends."""
+    me, target = fold.behind(rank), fold.behind(root)
+    for level in reversed(range(ceil_log2(fold.power))):
+        peer = me ^ (1 << level)
+        if me >> (level + 1) != target >> (level + 1):
+            yield []
+        elif (me ^ target) >> level & 1:
+            yield [send(fold.actual(peer), fold.half(me, level))]
+        else:
+            yield [recv(fold.actual(peer), fold.half(peer, level))]

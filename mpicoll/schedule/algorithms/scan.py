@@ -1,0 +1,78 @@
+"""Scan: rank r gets the combination of the vectors of ranks 0 to r."""
+
+from __future__ import annotations
+
+from ..catalogue import algorithm
+from ..steps import AUX, DATA, LEFT, Round, Rounds, ceil_log2, copy, recv, recv_reduce, send, sides
+from ..steps import reduce as combine
+
+THEIRS = "theirs"
+"""The space in which another group's total arrives."""
+
+
+@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1")
+def linear(rank: int, size: int) -> Rounds:
+    """Each rank adds its own to what came from below and passes it up.
+
+    Cost: (p-1)(alpha + n beta + n gamma).  Best for very few ranks.
+    """
+    for sender in range(size - 1):
+        arrives: Round = [recv_reduce(rank - 1, 0, LEFT)] if rank == sender + 1 else []
+        yield [send(rank + 1, 0)] if rank == sender else arrives
+
+
+@algorithm(rounds="q", volume="q", reduced="q")
+def hillis_steele(rank: int, size: int) -> Rounds:
+    """Each rank sends all that it has upwards, at twice the distance each round.
+
+    Cost: q (alpha + n beta + n gamma), with one vector of scratch.  Best in general.
+    Source: Hillis and Steele, CACM 29(12), 1986.
+    """
+    for level in range(ceil_log2(size)):
+        yield upwards(rank, size, 1 << level, first=0)
+
+
+def upwards(rank: int, size: int, distance: int, first: int) -> Round:
+    """Send my vector ``distance`` up, combine the one from below, among ranks from ``first`` on."""
+    sends: Round = [send(rank + distance, 0)] if first <= rank < size - distance else []
+    return sends + ([recv_reduce(rank - distance, 0, LEFT)] if rank - distance >= first else [])
+
+
+@algorithm(rounds="q", volume="q", reduced="q + sum(3 * 2**i < p for i in range(q))")
+def recursive_doubling(rank: int, size: int) -> Rounds:
+    """Neighbouring groups exchange their totals; the upper one's ranks take them into account.
+
+    Cost: q (alpha + n beta) + 2 q n gamma, with two vectors of scratch.  Its bits are those of the
+    canonical tree.  Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    """
+    yield [copy(0, DATA, AUX)]
+    for level in range(ceil_log2(size)):
+        mine_too = [combine(0, THEIRS, DATA, LEFT)]
+        yield group_totals(rank, size, level, mine_too)
+
+
+def group_totals(rank: int, size: int, level: int, from_below: Round) -> Round:
+    """Exchange the totals of two groups, each rank's in ``AUX``, where somebody needs them.
+
+    ``from_below`` are the steps that take a lower group's total into account.
+    """
+    peer = rank ^ (1 << level)
+    if peer >= size:
+        return []
+    needed = _passes_on(rank, size, level)
+    steps: Round = []
+    if peer > rank or _passes_on(peer, size, level):
+        steps += [send(peer, 0, AUX)]
+    if peer < rank or needed:
+        steps += [recv(peer, 0, THEIRS)]
+    if needed:
+        steps += [combine(0, THEIRS, AUX, sides(rank, peer))]
+    return steps + (from_below if peer < rank else [])
+
+
+def _passes_on(rank: int, size: int, level: int) -> bool:
+    """Whether a rank's total is needed after this level, by itself or by another."""
+    later = ((above, rank ^ (1 << above)) for above in range(level + 1, ceil_log2(size)))
+    return any(
+        peer < size and (peer > rank or _passes_on(peer, size, above)) for above, peer in later
+    )
