@@ -46,7 +46,8 @@ class Algorithm:
 
     ``rounds``: number of rounds.  ``startups``, ``volume``, ``reduced``: messages, bytes moved and
     bytes combined at the busiest rank of each round, summed over the rounds; bytes in units of n
-    (see ``cost``).  ``blocks`` is the number of blocks of a vector.
+    (see ``cost``).  ``blocks`` is the number of blocks of a vector.  ``canonical``: where it is
+    not 0, an ordered run has the bits of the canonical tree (see ``verify``).
     """
 
     collective: str
@@ -62,6 +63,7 @@ class Algorithm:
     startups: Form
     volume: Form
     reduced: Form
+    canonical: Form
 
     @property
     def contract(self) -> Contract:
@@ -141,6 +143,7 @@ def algorithm(
     even: bool = False,
     equal_counts: bool = False,
     pipelined: bool = False,
+    canonical: str = "0",
 ) -> Callable[[Callable[..., Rounds]], Callable[..., Rounds]]:
     """Register a generator function as an algorithm of the collective that its module is named for.
 
@@ -152,7 +155,7 @@ def algorithm(
         collective = function.__module__.rpartition(".")[2]
         _REGISTERED[collective, function.__name__] = Algorithm(
             collective, function.__name__, function, commutes, power_of_two, even, equal_counts,
-            pipelined, *map(Form.of, (blocks, rounds, startups or rounds, volume, reduced)),
+            pipelined, *map(Form.of, (blocks, rounds, startups or rounds, volume, reduced, canonical)),
         )  # fmt: skip
         return function
 

@@ -35,6 +35,7 @@ class Contract:
 
     ``rooted``: one rank is special.  ``reduces``: contributions are combined by an operator.
     ``idempotent``: a contribution may arrive more than once (a barrier only tells of arrival).
+    ``prefix``: each rank gets another combination, of the ranks up to it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Contract:
     rooted: bool = False
     reduces: bool = False
     idempotent: bool = False
+    prefix: bool = False
 
     def blocks(self, size: int, vector_blocks: int = 1) -> int:
         """The number of blocks at this size, for an algorithm that cuts a vector so."""
@@ -112,8 +114,8 @@ CONTRACTS: dict[str, Contract] = {
         Contract("allreduce", Cut.VECTOR, _own, _all, reduces=True),
         Contract("reduce_scatter", Cut.RANK, _own, _my_block(_all), reduces=True),
         Contract("alltoall", Cut.PAIR, _row, _column),
-        Contract("scan", Cut.VECTOR, _own, _prefix, reduces=True),
-        Contract("exscan", Cut.VECTOR, _own, _prefix_before, reduces=True),
+        Contract("scan", Cut.VECTOR, _own, _prefix, reduces=True, prefix=True),
+        Contract("exscan", Cut.VECTOR, _own, _prefix_before, reduces=True, prefix=True),
     )
 }
 """Every collective by its name."""

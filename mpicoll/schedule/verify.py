@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeAlias
 from .catalogue import Algorithm
 from .contract import Contract, Holdings
 from .errors import ScheduleError
+from .fold import Fold
 from .matching import check_messages
 from .steps import (
     DATA,
@@ -60,19 +61,28 @@ class Expressions:
         self._next += number == self._next
         return number
 
-    def canonical(self, first: int, end: int) -> int:
-        """The canonical tree over ranks first .. end-1: the largest power of two stands left."""
+    def prefix_tree(self, first: int, end: int) -> int:
+        """The tree over ranks first .. end-1 whose left branch is the largest power of two."""
         if end - first == 1:
             return first
         middle = first + largest_power_of_two(end - first - 1)
-        return self.apply(self.canonical(first, middle), self.canonical(middle, end))
+        return self.apply(self.prefix_tree(first, middle), self.prefix_tree(middle, end))
+
+    def folded_tree(self, size: int) -> int:
+        """The balanced tree over the virtual ranks of a fold, its pairs combined first."""
+        fold = Fold(size)
+        level = [fold.members(virtual) for virtual in range(fold.power)]
+        nodes = [self.apply(*pair) if len(pair) == 2 else pair[0] for pair in level]
+        while len(nodes) > 1:
+            nodes = [self.apply(*pair) for pair in zip(nodes[::2], nodes[1::2], strict=True)]
+        return nodes[0]
 
 
 class Proof(NamedTuple):
     """What a verified schedule was found to be.
 
-    ``canonical``: its bits are those of the canonical tree over the ranks, so they depend neither
-    on the algorithm nor on how the vector is cut.
+    ``canonical``: its bits are those of one tree over the ranks, fixed for each number of them, so
+    they depend neither on the algorithm nor on how the vector is cut.
     """
 
     canonical: bool
@@ -236,9 +246,13 @@ class _Machine:
                     message = "ranks got it by different expressions, so their bits may differ"
                     raise ScheduleError(message, rank, block=block)
                 if self._contract.reduces and canonical:
-                    tree = self._expressions.canonical(0, ranks.bit_length())
-                    canonical = expression == tree
+                    canonical = expression == self._canonical(ranks)
         return Proof(canonical)
+
+    def _canonical(self, ranks: int) -> int:
+        if self._contract.prefix:
+            return self._expressions.prefix_tree(0, ranks.bit_length())
+        return self._expressions.folded_tree(self._case[0])
 
 
 def _check_end(rank: int, end: Holdings, store: Store) -> None:

@@ -20,20 +20,18 @@ def star(rank: int, size: int) -> Rounds:
     yield from bcast.linear(rank, size, 0)
 
 
-@algorithm(rounds="2 * q", volume="2 * q", reduced="q")
+@algorithm(rounds="2 * q", volume="2 * q", reduced="q", canonical="p == P")
 def reduce_bcast(rank: int, size: int) -> Rounds:
     """Reduce to rank 0, then broadcast, both on a binomial tree.
 
-    Cost: 2 q (alpha + n beta) + q n gamma.  Keeps rank order, and the bits are those of the
-    canonical tree at any number of ranks.
+    Cost: 2 q (alpha + n beta) + q n gamma.  Keeps rank order.
     """
     yield from reduce.binomial(rank, size, 0)
     yield from bcast.binomial(rank, size, 0)
 
 
 @algorithm(
-    rounds="Q + 2 * (p != P)", volume="Q + 2 * (p != P)", reduced="Q + (p != P)"
-)
+    rounds="Q + 2 * (p != P)", volume="Q + 2 * (p != P)", reduced="Q + (p != P)", canonical="1")
 def recursive_doubling(rank: int, size: int) -> Rounds:
     """Ranks exchange all that they have combined, at twice the distance each round.
 
@@ -57,6 +55,7 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     volume="2 * (P - 1) / P + 2 * (p != P)",
     reduced="(P - 1) / P + (p != P)",
     blocks="P",
+    canonical="1",
 )
 def rabenseifner(rank: int, size: int) -> Rounds:
     """Reduce-scatter by recursive halving, then allgather by recursive doubling.

@@ -46,6 +46,7 @@ def hillis_steele(rank: int, size: int) -> Rounds:
     volume="q",
     reduced="sum(max((i > 0 and 2**i + 1 < p) * (1 + (3 * 2**i + 1 < p)), 2 ** (i + 1) < p)"
     " for i in range(q))",
+    canonical="1",
 )
 def recursive_doubling(rank: int, size: int) -> Rounds:
     """Neighbouring groups exchange their totals; the upper one's ranks take them into account.

@@ -21,7 +21,7 @@ def linear(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
             yield [send(root, everything)] if rank == peer else []
 
 
-@algorithm(rounds="q", volume="q", reduced="q")
+@algorithm(rounds="q", volume="q", reduced="q", canonical="p == P")
 def binomial(
     rank: int, size: int, root: int, blocks: int = 1, ordered: bool = False
 ) -> Rounds:
@@ -74,6 +74,7 @@ def chain(rank: int, size: int, root: int, blocks: int = 1, ordered: bool = Fals
     volume="2 * (P - 1) / P + (p != P)",
     reduced="(P - 1) / P + (p != P)",
     blocks="P",
+    canonical="1",
 )
 def rabenseifner(rank: int, size: int, root: int) -> Rounds:
     """Reduce-scatter by recursive halving, then a gather along the same tree.

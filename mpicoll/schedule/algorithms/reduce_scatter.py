@@ -70,6 +70,7 @@ def recursive_halving(rank: int, size: int) -> Rounds:
     rounds="Q + 2 * (p != P)",
     volume=_STRIDED.format("(1 + 1 / p)"),
     reduced=_STRIDED.format("1"),
+    canonical="1",
 )
 def recursive_doubling(rank: int, size: int) -> Rounds:
     """Neighbouring groups exchange what the other still answers for, at twice the distance.
@@ -138,7 +139,7 @@ def circulant(rank: int, size: int) -> Rounds:
         ]
 
 
-@algorithm(rounds="2 * q", volume="q + (p - 1) / p", reduced="q")
+@algorithm(rounds="2 * q", volume="q + (p - 1) / p", reduced="q", canonical="p == P")
 def reduce_scatterv(rank: int, size: int) -> Rounds:
     """Reduce to rank 0, then scatter.
 

@@ -38,7 +38,7 @@ def upwards(rank: int, size: int, distance: int, first: int) -> Round:
     return sends + ([recv_reduce(rank - distance, 0, LEFT)] if rank - distance >= first else [])
 
 
-@algorithm(rounds="q", volume="q", reduced="q + sum(3 * 2**i < p for i in range(q))")
+@algorithm(rounds="q", volume="q", reduced="q + sum(3 * 2**i < p for i in range(q))", canonical="1")
 def recursive_doubling(rank: int, size: int) -> Rounds:
     """Neighbouring groups exchange their totals; the upper one's ranks take them into account.
 
