@@ -35,6 +35,7 @@ class Form:
         return cls(text, compile(text, text, "eval"))
 
     def __call__(self, size: int, blocks: int = 1) -> float:
+        """The value at this number of ranks, with a vector in so many blocks."""
         power = largest_power_of_two(size)
         names = {"p": size, "q": ceil_log2(size), "P": power, "Q": ceil_log2(power), "b": blocks}
         return float(eval(self.code, {"__builtins__": _FORM_FUNCTIONS, **names}))
@@ -111,22 +112,31 @@ class Algorithm:
 
     def block_count(self, size: int, blocks: int | None = None) -> int:
         """The number of blocks at this size; ``blocks`` is a pipelined algorithm's choice."""
-        own = int(self.blocks(size)) if blocks is None or not self.pipelined else blocks
-        return self.contract.blocks(size, own)
+        return self.contract.blocks(size, self.vector_blocks(size, blocks))
+
+    def vector_blocks(self, size: int, blocks: int | None = None) -> int:
+        """The number of blocks that a vector is cut into: b in the closed forms."""
+        return int(self.blocks(size)) if blocks is None or not self.pipelined else blocks
 
     def schedule(
         self, rank: int, size: int, root: int = 0, blocks: int | None = None, ordered: bool = False
     ) -> tuple[Round, ...]:
         """The rounds of one rank, as data; the same object for the same arguments."""
-        count = self.block_count(size, blocks)
-        return _schedule(self, rank, size, root, count, ordered)
+        return _generate(self, rank, size, root, blocks, ordered)
+
+    def generate(
+        self, rank: int, size: int, root: int = 0, blocks: int | None = None, ordered: bool = False
+    ) -> tuple[Round, ...]:
+        """As ``schedule``, but not kept: for those who go through all ranks once."""
+        return _generate.__wrapped__(self, rank, size, root, blocks, ordered)
 
 
-@lru_cache(maxsize=4096)
-def _schedule(
-    algorithm: Algorithm, rank: int, size: int, root: int, blocks: int, ordered: bool
+@lru_cache(maxsize=256)
+def _generate(
+    algorithm: Algorithm, rank: int, size: int, root: int, blocks: int | None, ordered: bool
 ) -> tuple[Round, ...]:
-    given = {"rank": rank, "size": size, "root": root, "blocks": blocks, "ordered": ordered}
+    count = algorithm.block_count(size, blocks)
+    given = {"rank": rank, "size": size, "root": root, "blocks": count, "ordered": ordered}
     arguments = {name: value for name, value in given.items() if name in algorithm.parameters}
     return tuple(algorithm.function(**arguments)) if size > 1 else ()
 
@@ -153,9 +163,10 @@ def algorithm(
 
     def register(function: Callable[..., Rounds]) -> Callable[..., Rounds]:
         collective = function.__module__.rpartition(".")[2]
+        forms = (blocks, rounds, startups or rounds, volume, reduced, canonical)
         _REGISTERED[collective, function.__name__] = Algorithm(
             collective, function.__name__, function, commutes, power_of_two, even, equal_counts,
-            pipelined, *map(Form.of, (blocks, rounds, startups or rounds, volume, reduced, canonical)),
+            pipelined, *map(Form.of, forms),
         )  # fmt: skip
         return function
 
@@ -211,9 +222,8 @@ def require(entry: Algorithm, size: int, commuting: bool = True, equal_counts: b
     if reason is not None:
         others = serving(entry.collective, size, commuting, equal_counts)
         names = ", ".join(other.name for other in others)
-        raise Unserved(
-            f"{entry.collective} {entry.name!r} cannot serve this call: {reason}; these can: {names}"
-        )
+        call = f"{entry.collective} {entry.name!r} cannot serve this call"
+        raise Unserved(f"{call}: {reason}; these can: {names}")
 
 
 @cache
@@ -231,5 +241,5 @@ def relays(entry: Algorithm, size: int, root: int = 0) -> bool:
 def _touches_foreign(entry: Algorithm, rank: int, size: int, root: int, count: int) -> bool:
     contract = entry.contract
     known = {*contract.start(rank, size, root, count), *contract.end(rank, size, root, count)}
-    rounds = entry.schedule(rank, size, root)
+    rounds = entry.generate(rank, size, root)
     return any(not known.issuperset(step.blocks) for steps in rounds for step in steps)

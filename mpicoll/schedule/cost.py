@@ -60,7 +60,7 @@ def cost(
     blocks: int | None = None,
 ) -> Cost:
     """Count an algorithm's messages and bytes; ``block_bytes`` has the size of each block."""
-    every = [algorithm.schedule(rank, size, root, blocks) for rank in range(size)]
+    every = [algorithm.generate(rank, size, root, blocks) for rank in range(size)]
     columns = list(zip(*every, strict=True))
     return Cost(
         rounds=sum(any(_sends(steps) for steps in column) for column in columns),
@@ -75,7 +75,9 @@ def cost(
     )
 
 
-def even_blocks(algorithm: Algorithm, size: int, nbytes: int, blocks: int | None = None) -> list[int]:
+def even_blocks(
+    algorithm: Algorithm, size: int, nbytes: int, blocks: int | None = None
+) -> list[int]:
     """The sizes of the blocks of ``nbytes`` in all, cut evenly: what ``cost`` counts by default.
 
     ``nbytes`` is n: the vector, the sum of all ranks' blocks, or all that one rank sends.  A
@@ -90,15 +92,16 @@ def even_blocks(algorithm: Algorithm, size: int, nbytes: int, blocks: int | None
 
 
 def estimate(
-    algorithm: Algorithm, size: int, nbytes: float, machine: Machine, blocks: int = 1
+    algorithm: Algorithm, size: int, nbytes: float, machine: Machine, blocks: int | None = None
 ) -> float:
     """The predicted time in seconds by the closed forms, in constant time."""
     if size == 1:
         return 0.0
+    cut = algorithm.vector_blocks(size, blocks)
     return (
-        machine.alpha * algorithm.startups(size, blocks)
-        + machine.beta * nbytes * algorithm.volume(size, blocks)
-        + machine.gamma * nbytes * algorithm.reduced(size, blocks)
+        machine.alpha * algorithm.startups(size, cut)
+        + machine.beta * nbytes * algorithm.volume(size, cut)
+        + machine.gamma * nbytes * algorithm.reduced(size, cut)
     )
 
 

@@ -30,4 +30,4 @@ class UnknownName(ValueError):
 
 
 class Unserved(ValueError):
-    """A case that the named algorithm cannot serve; the message gives the reason and the choices."""
+    """A case that the named algorithm cannot serve; the message says why, and which can."""

@@ -92,7 +92,7 @@ class Fold:
 
 
 def halve(fold: Fold, rank: int) -> Rounds:
-    """Recursive vector halving and distance doubling over virtual ranks: a reduce-scatter of P blocks.
+    """Vector halving, distance doubling over virtual ranks: a reduce-scatter of P blocks.
 
     Groups that combine are neighbours, so rank order is kept, and at a power of two the bits are
     those of recursive doubling.

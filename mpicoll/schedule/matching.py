@@ -12,7 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from .errors import ScheduleError
-from .steps import Blocks, Recv, RecvReduce, Round, Send
+from .steps import Blocks, Recv, RecvReduce, Round, Send, Step
+
+RECEIVES = (Recv, RecvReduce)
+MESSAGES = (Send, Recv, RecvReduce)
 
 Ends: TypeAlias = dict[tuple[int, int], list[tuple[int, Blocks]]]
 """(from, to) -> the (round, blocks) of each message, in order."""
@@ -28,36 +31,61 @@ class Message(NamedTuple):
     blocks: Blocks
 
 
-def check_messages(rounds: Sequence[Sequence[Round]]) -> list[Message]:
-    """Match all sends with receives; raises ``ScheduleError`` for what does not meet."""
+def check_messages(rounds: Sequence[Sequence[Round]]) -> None:
+    """Raise ``ScheduleError`` unless each message meets a receive, in the same round."""
+    for rank, mine in enumerate(rounds):
+        for number, steps in enumerate(mine):
+            for step in steps:
+                _check_step(step, rank, number, len(rounds))
     lengths = {len(mine) for mine in rounds}
-    _check_peers(rounds)
-    messages = list(_match(rounds))
-    if any(message.sent != message.received for message in messages):
-        _check_deadlock(rounds, messages, synchronous=False)
-        _check_deadlock(rounds, messages, synchronous=True)
-        late = next(message for message in messages if message.sent != message.received)
-        raise ScheduleError(
-            f"its message to rank {late.target} is received in round {late.received}, "
-            "not in the round in which it is sent",
-            late.source,
-            late.sent,
-        )
-    if len(lengths) > 1:
-        raise ScheduleError(f"ranks have different numbers of rounds: {sorted(lengths)}")
-    return messages
+    if len(lengths) == 1 and all(_all_meet(steps) for steps in zip(*rounds, strict=True)):
+        return
+    _check_order(rounds, list(_match(rounds)))
+    raise ScheduleError(f"ranks have different numbers of rounds: {sorted(lengths)}")
 
 
-def _check_peers(rounds: Sequence[Sequence[Round]]) -> None:
-    for rank, number, step in _all_messages(rounds):
-        if step.peer == rank:
-            raise ScheduleError("sends to or receives from itself", rank, number)
-        if not 0 <= step.peer < len(rounds):
-            raise ScheduleError(f"names rank {step.peer}, which is not there", rank, number)
+def _check_step(step: Step, rank: int, number: int, size: int) -> None:
+    if len(step.blocks) != 1:
+        kind = type(step).__name__
         if not step.blocks:
-            raise ScheduleError(f"a message with rank {step.peer} has no blocks", rank, number)
+            raise ScheduleError(f"a {kind} step has no blocks", rank, number)
         if len(set(step.blocks)) < len(step.blocks):
-            raise ScheduleError(f"a message with rank {step.peer} has a block twice", rank, number)
+            twice = next(block for block in step.blocks if step.blocks.count(block) > 1)
+            raise ScheduleError(f"is named twice in a {kind} step", rank, number, twice)
+    if isinstance(step, MESSAGES) and (step.peer == rank or not 0 <= step.peer < size):
+        fault = "which is itself" if step.peer == rank else f"but there are only {size} ranks"
+        kind = type(step).__name__
+        message = f"a {kind} step names rank {step.peer}, {fault}"
+        raise ScheduleError(message, rank, number, step.blocks[0])
+
+
+def _all_meet(steps: Sequence[Round]) -> bool:
+    """Whether in this round of all ranks every message meets a receive of the same blocks."""
+    sent: dict[tuple[int, int], list[Blocks]] = defaultdict(list)
+    expected: dict[tuple[int, int], list[Blocks]] = defaultdict(list)
+    for rank, mine in enumerate(steps):
+        for step in mine:
+            if isinstance(step, Send):
+                sent[rank, step.peer].append(step.blocks)
+            elif isinstance(step, RECEIVES):
+                expected[step.peer, rank].append(step.blocks)
+    return sent == expected
+
+
+def _check_order(rounds: Sequence[Sequence[Round]], messages: list[Message]) -> None:
+    """Raise for messages that meet, but out of step: for a deadlock first."""
+    late = next((message for message in messages if message.sent != message.received), None)
+    if late is None:
+        return
+    _check_deadlock(rounds, messages, synchronous=False)
+    _check_deadlock(rounds, messages, synchronous=True)
+    raise ScheduleError(
+        f"its message to rank {late.target} is received in round {late.received}, "
+        "not in the round in which it is sent",
+        late.source,
+        late.sent,
+        late.blocks[0],
+    )
 
 
 def _all_messages(
@@ -66,7 +94,7 @@ def _all_messages(
     for rank, mine in enumerate(rounds):
         for number, steps in enumerate(mine):
             for step in steps:
-                if isinstance(step, Send | Recv | RecvReduce):
+                if isinstance(step, MESSAGES):
                     yield rank, number, step
 
 
@@ -80,7 +108,7 @@ def _match(rounds: Sequence[Sequence[Round]]) -> Iterator[Message]:
             receives[step.peer, rank].append((number, step.blocks))
     for source, target in sorted({*sends, *receives}):
         out, into = sends[source, target], receives[source, target]
-        for (sent, blocks), (received, expected) in zip(out, into):
+        for (sent, blocks), (received, expected) in zip(out, into, strict=False):
             if blocks != expected:
                 raise ScheduleError(
                     f"expects blocks {list(expected)} from rank {source}, "

@@ -13,7 +13,7 @@ Blocks live in *spaces*.  ``DATA`` is the user's vector; any other name is scrat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
@@ -70,7 +70,7 @@ class Copy(NamedTuple):
 
 
 class Reduce(NamedTuple):
-    """Combine blocks of one space of this rank into another; ``side`` is where the source stands."""
+    """Combine blocks of one space of mine into another; ``side`` is where the source stands."""
 
     blocks: Blocks
     source: str
@@ -79,7 +79,7 @@ class Reduce(NamedTuple):
 
 
 Step: TypeAlias = Send | Recv | RecvReduce | Copy | Reduce
-Round: TypeAlias = list[Step]
+Round: TypeAlias = Sequence[Step]
 Rounds: TypeAlias = Iterator[Round]
 
 

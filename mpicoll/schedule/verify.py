@@ -9,23 +9,25 @@ What it proves, for one algorithm, number of ranks and root:
 - every block ends with each contribution exactly once, in rank order where the operator needs it;
 - ranks that end with the same block got it by the same expression, so they have the same bits.
 
-The value of a block is a set of contributions (bits of an integer) and the number of the
-expression that made it; equal numbers mean the same operations in the same order.
+What is in a block is the number of the expression that made it: equal numbers mean the same
+operations on the same contributions in the same order.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 from .catalogue import Algorithm
-from .contract import Contract, Holdings
+from .contract import Contract
 from .errors import ScheduleError
 from .fold import Fold
 from .matching import check_messages
 from .steps import (
     DATA,
     LEFT,
+    Blocks,
     Copy,
     Recv,
     RecvReduce,
@@ -36,29 +38,28 @@ from .steps import (
     largest_power_of_two,
 )
 
+Space: TypeAlias = dict[int, int]
+"""Block number -> number of the expression that is in it."""
 
-class Value(NamedTuple):
-    """What is in a block: contributions as bits, and the number of its expression."""
-
-    ranks: int
-    expression: int
-
-
-Key: TypeAlias = tuple[str, int]
-Store: TypeAlias = dict[Key, Value]
+Mail: TypeAlias = dict[tuple[int, int], list[list[int]]]
+"""(from, to) -> the expressions in each message under way, in order."""
 
 
 class Expressions:
-    """Gives every expression over the ranks' inputs a number, the same for the same expression."""
+    """Gives every expression over the ranks' inputs a number, the same for the same expression.
+
+    The inputs are numbered by rank.  ``ranks`` has the contributions in each, as bits.
+    """
 
     def __init__(self, size: int) -> None:
+        self.ranks = [1 << rank for rank in range(size)]
         self._numbers: dict[tuple[int, int], int] = {}
-        self._next = size
 
     def apply(self, left: int, right: int) -> int:
-        """The number of ``op(left, right)``; the inputs are numbered by rank."""
-        number = self._numbers.setdefault((left, right), self._next)
-        self._next += number == self._next
+        """The number of ``op(left, right)``."""
+        number = self._numbers.setdefault((left, right), len(self.ranks))
+        if number == len(self.ranks):
+            self.ranks.append(self.ranks[left] | self.ranks[right])
         return number
 
     def prefix_tree(self, first: int, end: int) -> int:
@@ -102,13 +103,10 @@ def verify(
     """
     if ordered is None and "ordered" in algorithm.parameters:
         verify(algorithm, size, root, blocks, ordered=False)
-    ordered = not algorithm.commutes if ordered is None else ordered
-    # An algorithm that takes no notice keeps rank order or not, whatever it is asked for.
-    rounds = [
-        algorithm.schedule(rank, size, root, blocks, ordered=ordered) for rank in range(size)
-    ]
+    asked = not algorithm.commutes if ordered is None else ordered
+    rounds = [algorithm.generate(rank, size, root, blocks, asked) for rank in range(size)]
     count = algorithm.block_count(size, blocks)
-    return verify_rounds(algorithm.contract, rounds, root, count, ordered)
+    return verify_rounds(algorithm.contract, rounds, root, count, asked)
 
 
 def verify_rounds(
@@ -120,10 +118,9 @@ def verify_rounds(
 ) -> Proof:
     """Prove the rounds of all ranks, given as data."""
     check_messages(rounds)
-    size = len(rounds)
-    machine = _Machine(contract, ordered, Expressions(size), size, root, blocks)
-    for number, steps in enumerate(zip(*rounds, strict=True)):
-        machine.play(number, steps)
+    machine = _Machine(contract, ordered, len(rounds), root, blocks)
+    for steps in zip(*rounds, strict=True):
+        machine.play(steps)
     return machine.conclude()
 
 
@@ -131,145 +128,138 @@ class _Machine:
     """All ranks' blocks, and what each step does to them."""
 
     def __init__(
-        self,
-        contract: Contract,
-        ordered: bool,
-        expressions: Expressions,
-        size: int,
-        root: int,
-        blocks: int,
+        self, contract: Contract, ordered: bool, size: int, root: int, blocks: int
     ) -> None:
-        self._contract, self._ordered, self._expressions = contract, ordered, expressions
-        self._case = (size, root, blocks)
-        self._stores: list[Store] = []
+        self._contract, self._case = contract, (size, root, blocks)
+        self._ordered = ordered and not contract.idempotent
+        self._expressions = Expressions(size)
+        self._combined: dict[tuple[int, int], int] = {}
+        self._round = -1
+        self._stores: list[dict[str, Space]] = []
         for rank in range(size):
             start = contract.start(rank, *self._case)
-            self._stores.append(
-                {(DATA, block): Value(ranks, _leaf(ranks)) for block, ranks in start.items()}
-            )
+            data = {block: ranks.bit_length() - 1 for block, ranks in start.items()}
+            self._stores.append(defaultdict(dict, {DATA: data}))
 
-    def play(self, number: int, steps: Sequence[Round]) -> None:
+    def play(self, steps: Sequence[Round]) -> None:
         """One round of all ranks: sends read, messages land, then combining and local steps."""
-        mail: dict[tuple[int, int], list[list[Value]]] = {}
+        self._round += 1
+        mail: Mail = defaultdict(list)
         for rank, mine in enumerate(steps):
-            self._check_overwriting(number, rank, mine)
             for step in mine:
                 if isinstance(step, Send):
-                    values = [
-                        self._read(number, rank, step.space, block) for block in step.blocks
-                    ]
-                    mail.setdefault((rank, step.peer), []).append(values)
+                    mail[rank, step.peer].append(self._read(rank, step.space, step.blocks))
         for rank, mine in enumerate(steps):
-            arrived = [
-                (step, mail[step.peer, rank].pop(0))
-                for step in mine
-                if isinstance(step, Recv | RecvReduce)
-            ]
-            for step, values in arrived:
-                if isinstance(step, Recv):
-                    for block, value in zip(step.blocks, values, strict=True):
-                        self._stores[rank][step.space, block] = value
-            for step, values in arrived:
-                if isinstance(step, RecvReduce):
-                    for block, value in zip(step.blocks, values, strict=True):
-                        self._combine(number, rank, step.space, block, value, step.side)
-            self._local(number, rank, mine)
+            if mine:
+                self._land(rank, mine, mail)
+                self._local(rank, mine)
 
-    def _local(self, number: int, rank: int, steps: Round) -> None:
-        for step in steps:
-            if isinstance(step, Copy | Reduce):
-                for block in step.blocks:
-                    value = self._read(number, rank, step.source, block)
-                    if isinstance(step, Copy):
-                        self._stores[rank][step.target, block] = value
-                    else:
-                        self._combine(number, rank, step.target, block, value, step.side)
-
-    def _check_overwriting(self, number: int, rank: int, steps: Round) -> None:
-        sent = {
-            (step.space, block) for step in steps if isinstance(step, Send) for block in step.blocks
-        }
-        landing: set[Key] = set()
-        combined = {
-            (step.space, block)
-            for step in steps
-            if isinstance(step, RecvReduce)
-            for block in step.blocks
-        }
+    def _land(self, rank: int, steps: Round, mail: Mail) -> None:
+        self._check_overwriting(rank, steps)
+        for_combining: list[tuple[RecvReduce, list[int]]] = []
         for step in steps:
             if isinstance(step, Recv):
-                for block in step.blocks:
-                    key = (step.space, block)
-                    if key in sent:
-                        raise ScheduleError("is overwritten while it is sent", rank, number, block)
-                    if key in landing or key in combined:
-                        raise ScheduleError("is received twice in one round", rank, number, block)
-                    landing.add(key)
+                values = mail[step.peer, rank].pop(0)
+                self._stores[rank][step.space].update(zip(step.blocks, values, strict=True))
+            elif isinstance(step, RecvReduce):
+                for_combining.append((step, mail[step.peer, rank].pop(0)))
+        for step, values in for_combining:
+            self._combine(rank, step.space, step.blocks, values, step.side)
 
-    def _read(self, number: int, rank: int, space: str, block: int) -> Value:
+    def _local(self, rank: int, steps: Round) -> None:
+        for step in steps:
+            if isinstance(step, Copy):
+                values = self._read(rank, step.source, step.blocks)
+                self._stores[rank][step.target].update(zip(step.blocks, values, strict=True))
+            elif isinstance(step, Reduce):
+                values = self._read(rank, step.source, step.blocks)
+                self._combine(rank, step.target, step.blocks, values, step.side)
+
+    def _check_overwriting(self, rank: int, steps: Round) -> None:
+        """What lands in place of something may meet neither a send nor another arrival."""
+        busy: dict[tuple[str, int], str] = {}
+        landing: list[tuple[str, int]] = []
+        for step in steps:
+            if isinstance(step, Recv):
+                landing += [(step.space, block) for block in step.blocks]
+            elif isinstance(step, RecvReduce):
+                busy.update(
+                    ((step.space, block), "is received twice in one round") for block in step.blocks
+                )
+            elif isinstance(step, Send):
+                busy.update(
+                    ((step.space, block), "is overwritten while it is sent")
+                    for block in step.blocks
+                )
+        for key in landing:
+            if key in busy:
+                raise ScheduleError(busy[key], rank, self._round, key[1])
+            busy[key] = "is received twice in one round"
+
+    def _read(self, rank: int, space: str, blocks: Blocks) -> list[int]:
+        here = self._stores[rank][space]
         try:
-            return self._stores[rank][space, block]
-        except KeyError:
+            return [here[block] for block in blocks]
+        except KeyError as missing:
             message = f"is read in space {space!r} before it is there"
-            raise ScheduleError(message, rank, number, block) from None
+            raise ScheduleError(message, rank, self._round, missing.args[0]) from None
 
     def _combine(
-        self, number: int, rank: int, space: str, block: int, value: Value, side: Side
+        self, rank: int, space: str, blocks: Blocks, values: Sequence[int], side: Side
     ) -> None:
-        mine = self._read(number, rank, space, block)
-        left, right = (value, mine) if side is LEFT else (mine, value)
-        if left.ranks & right.ranks and not self._contract.idempotent:
-            doubled = _names(left.ranks & right.ranks)
-            raise ScheduleError(f"doubled contribution of {doubled}", rank, number, block)
-        if self._ordered and not _neighbours(left.ranks, right.ranks):
+        here = self._stores[rank][space]
+        mine = self._read(rank, space, blocks)
+        for block, own, other in zip(blocks, mine, values, strict=True):
+            pair = (other, own) if side is LEFT else (own, other)
+            number = self._combined.get(pair)
+            here[block] = self._combine_anew(rank, block, *pair) if number is None else number
+
+    def _combine_anew(self, rank: int, block: int, left: int, right: int) -> int:
+        """Combine two expressions that have not met before, if they may meet."""
+        lower, upper = self._expressions.ranks[left], self._expressions.ranks[right]
+        if lower & upper and not self._contract.idempotent:
+            doubled = _names(lower & upper)
+            raise ScheduleError(f"doubled contribution of {doubled}", rank, self._round, block)
+        if self._ordered and not _neighbours(lower, upper):
             message = (
-                f"combines {_names(left.ranks)} on the left with {_names(right.ranks)} "
+                f"combines {_names(lower)} on the left with {_names(upper)} "
                 "on the right, which breaks rank order"
             )
-            if not self._contract.idempotent:
-                raise ScheduleError(message, rank, number, block)
-        self._stores[rank][space, block] = Value(
-            left.ranks | right.ranks, self._expressions.apply(left.expression, right.expression)
-        )
+            raise ScheduleError(message, rank, self._round, block)
+        self._combined[left, right] = number = self._expressions.apply(left, right)
+        return number
 
     def conclude(self) -> Proof:
         """Compare the end with the contract."""
-        expressions: dict[tuple[int, int], int] = {}
-        canonical = True
-        for rank, store in enumerate(self._stores):
-            end = self._contract.end(rank, *self._case)
-            _check_end(rank, end, store)
-            for block, ranks in end.items():
-                expression = store[DATA, block].expression
-                first = expressions.setdefault((block, ranks), expression)
+        first_found: dict[tuple[int, int], int] = {}
+        for rank in range(len(self._stores)):
+            for block, ranks in self._contract.end(rank, *self._case).items():
+                expression = self._end(rank, block, ranks)
+                first = first_found.setdefault((block, ranks), expression)
                 if first != expression and not self._contract.idempotent:
                     message = "ranks got it by different expressions, so their bits may differ"
-                    raise ScheduleError(message, rank, block=block)
-                if self._contract.reduces and canonical:
-                    canonical = expression == self._canonical(ranks)
+                    raise ScheduleError(message, rank, self._round, block)
+        canonical = not self._contract.reduces or all(
+            expression == self._canonical(ranks) for (_, ranks), expression in first_found.items()
+        )
         return Proof(canonical)
+
+    def _end(self, rank: int, block: int, ranks: int) -> int:
+        """The expression that a block ends with, which must have these contributions."""
+        expression = self._stores[rank][DATA].get(block)
+        found = 0 if expression is None else self._expressions.ranks[expression]
+        if expression is None or ranks & ~found:
+            missing = f"missing contribution of {_names(ranks & ~found)} at the end"
+            raise ScheduleError(missing, rank, self._round, block)
+        if found & ~ranks:
+            surplus = f"unwanted contribution of {_names(found & ~ranks)} at the end"
+            raise ScheduleError(surplus, rank, self._round, block)
+        return expression
 
     def _canonical(self, ranks: int) -> int:
         if self._contract.prefix:
             return self._expressions.prefix_tree(0, ranks.bit_length())
         return self._expressions.folded_tree(self._case[0])
-
-
-def _check_end(rank: int, end: Holdings, store: Store) -> None:
-    for block, ranks in end.items():
-        if (DATA, block) not in store:
-            raise ScheduleError(f"missing contribution of {_names(ranks)}", rank, block=block)
-        found = store[DATA, block].ranks
-        if ranks & ~found:
-            missing = _names(ranks & ~found)
-            raise ScheduleError(f"missing contribution of {missing}", rank, block=block)
-        if found & ~ranks:
-            surplus = _names(found & ~ranks)
-            raise ScheduleError(f"unwanted contribution of {surplus}", rank, block=block)
-
-
-def _leaf(ranks: int) -> int:
-    return ranks.bit_length() - 1
 
 
 def _neighbours(left: int, right: int) -> bool:

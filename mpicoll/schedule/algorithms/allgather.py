@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ..catalogue import algorithm
+from ..circulant import skips
 from ..steps import Rounds, ceil_log2, recv, send
 from . import bcast, gather
-from .reduce_scatter import circulant_skips
 
 
 @algorithm(rounds="p - 1", volume="(p - 1) / p")
@@ -85,9 +87,10 @@ def bruck(rank: int, size: int) -> Rounds:
 def circulant(rank: int, size: int) -> Rounds:
     """The circulant reduce-scatter run backwards, with copies in place of reductions.
 
-    Cost: q alpha + (p-1)/p n beta, at any number of ranks.  Source: Träff, arXiv 2410.14234.
+    Cost: q alpha + (p-1)/p n beta, at any number of ranks.
+    Best for short and middling blocks, each in one run or two.  Source: Träff, arXiv 2410.14234.
     """
-    for held, after in reversed(circulant_skips(size)):
+    for held, after in itertools.pairwise(skips(size)):
         lower, upper = (rank - held) % size, (rank + held) % size
         run = range(after - held)
         yield [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from ..catalogue import algorithm
 from ..fold import Fold, double, halve
 from ..steps import LEFT, Round, Rounds, ceil_log2, copy, recv, recv_reduce, send, sides
@@ -31,7 +33,8 @@ def reduce_bcast(rank: int, size: int) -> Rounds:
 
 
 @algorithm(
-    rounds="Q + 2 * (p != P)", volume="Q + 2 * (p != P)", reduced="Q + (p != P)", canonical="1")
+    rounds="Q + 2 * (p != P)", volume="Q + 2 * (p != P)", reduced="Q + (p != P)", canonical="1"
+)
 def recursive_doubling(rank: int, size: int) -> Rounds:
     """Ranks exchange all that they have combined, at twice the distance each round.
 
@@ -129,6 +132,6 @@ def allgather_reduce(rank: int, size: int) -> Rounds:
         *(send(peer, 0) for peer in others),
         *(recv(peer, 0, spaces[peer]) for peer in others),
         copy(0, "data", spaces[rank]),
-        *(combine(0, space, following, LEFT) for space, following in zip(spaces, spaces[1:])),
+        *(combine(0, space, following, LEFT) for space, following in itertools.pairwise(spaces)),
         copy(0, total, "data"),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..catalogue import algorithm
+from ..circulant import traffic
 from ..steps import Rounds, largest_power_of_two, recv, send
 from . import allgather, scatter
 
@@ -86,3 +87,16 @@ def scatter_allgather(rank: int, size: int, root: int) -> Rounds:
     power = size == largest_power_of_two(size)
     yield from scatter.binomial(rank, size, root)
     yield from (allgather.recursive_doubling if power else allgather.ring)(rank, size)
+
+
+@algorithm(rounds="b - 1 + q", volume="(b - 1 + q) / b", blocks="q", pipelined=True)
+def circulant(rank: int, size: int, root: int, blocks: int) -> Rounds:
+    """Blocks spread over the circulant graph, a new one at the root each round.
+
+    Cost in b blocks: (b-1+q)(alpha + n beta / b), the fewest rounds that there can be, at any
+    number of ranks.  Best for middling and long vectors on many ranks.
+    Source: Träff, arXiv 2312.11236.
+    """
+    for skip, leaving, arriving in traffic((rank - root) % size, size, blocks):
+        sends = [] if leaving is None else [send((rank + skip) % size, leaving)]
+        yield sends + ([] if arriving is None else [recv((rank - skip) % size, arriving)])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..catalogue import algorithm
-from ..steps import AUX, DATA, LEFT, Round, Rounds, ceil_log2, copy, recv, send
+from ..steps import AUX, DATA, LEFT, Round, Rounds, Step, ceil_log2, copy, recv, send
 from ..steps import reduce as combine
-from .scan import THEIRS, group_totals, upwards
+from .scan import add_lower_total, group_totals, upwards
 
 
 @algorithm(rounds="p - 1", volume="p - 1", reduced="p - 2")
@@ -35,7 +35,7 @@ def hillis_steele(rank: int, size: int) -> Rounds:
     Source: Träff, arXiv 2507.04785; Hillis and Steele, CACM 29(12), 1986.
     """
     yield [copy(0, DATA, AUX)]
-    sends: Round = [send(rank + 1, 0, AUX)] if rank < size - 1 else []
+    sends: list[Step] = [send(rank + 1, 0, AUX)] if rank < size - 1 else []
     yield sends + ([recv(rank - 1, 0)] if rank else [])
     for level in range(ceil_log2(size - 1)):
         yield upwards(rank, size, 1 << level, first=1)
@@ -56,6 +56,8 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     """
     yield [copy(0, DATA, AUX)]
     for level in range(ceil_log2(size)):
-        first = rank % (1 << level) == 0
-        taken: Round = [copy(0, THEIRS, DATA) if first else combine(0, THEIRS, DATA, LEFT)]
-        yield group_totals(rank, size, level, taken)
+        first = rank >> level & 1 and rank % (1 << level) == 0
+        if first:
+            yield group_totals(rank, size, level, theirs=DATA)
+        else:
+            yield [*group_totals(rank, size, level), *add_lower_total(rank, size, level)]

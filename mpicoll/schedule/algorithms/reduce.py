@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..catalogue import algorithm
+from ..circulant import traffic
 from ..fold import Fold, halve
 from ..steps import RIGHT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
 
@@ -22,9 +23,7 @@ def linear(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
 
 
 @algorithm(rounds="q", volume="q", reduced="q", canonical="p == P")
-def binomial(
-    rank: int, size: int, root: int, blocks: int = 1, ordered: bool = False
-) -> Rounds:
+def binomial(rank: int, size: int, root: int, blocks: int = 1, ordered: bool = False) -> Rounds:
     """Ranks combine in pairs, at twice the distance each round.
 
     Cost: q (alpha + n beta + n gamma).  Where the operator does not commute, the tree stands at
@@ -103,3 +102,22 @@ def _gather_halves(fold: Fold, rank: int, root: int) -> Rounds:
             yield [send(fold.actual(peer), fold.half(me, level))]
         else:
             yield [recv(fold.actual(peer), fold.half(peer, level))]
+
+
+@algorithm(
+    rounds="b - 1 + q",
+    volume="(b - 1 + q) / b",
+    reduced="(b - 1 + q) / b",
+    blocks="q",
+    commutes=True,
+    pipelined=True,
+)
+def circulant(rank: int, size: int, root: int, blocks: int) -> Rounds:
+    """The circulant broadcast run backwards, with reductions in place of copies.
+
+    Cost in b blocks: (b-1+q)(alpha + n/b (beta + gamma)), at any number of ranks.
+    Best for middling and long vectors on many ranks.  Source: Träff, arXiv 2312.11236.
+    """
+    for skip, arriving, leaving in reversed([*traffic((rank - root) % size, size, blocks)]):
+        sends = [] if leaving is None else [send((rank - skip) % size, leaving)]
+        yield sends + ([] if arriving is None else [recv_reduce((rank + skip) % size, arriving)])

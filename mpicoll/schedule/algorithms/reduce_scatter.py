@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 from ..catalogue import algorithm
+from ..circulant import skips
 from ..fold import Fold
 from ..steps import LEFT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
 from . import reduce, scatter
@@ -29,7 +31,8 @@ def pairwise(rank: int, size: int) -> Rounds:
     """Each rank sends every other its block, a distance a round, and adds what it gets.
 
     Cost: (p-1)(alpha + n/p (beta + gamma)).  No rank waits for another's result, so it stands
-    delays better than the ring.  Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    delays better than the ring.  Best for long vectors on ranks that run unevenly.
+    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
     """
     for distance in range(1, size):
         target, source = (rank + distance) % size, (rank - distance) % size
@@ -114,24 +117,15 @@ def _deliver(fold: Fold, rank: int) -> Round:
     return [send(partner, partner)] if fold.acts(rank) else [recv(partner, rank)]
 
 
-def circulant_skips(size: int) -> list[tuple[int, int]]:
-    """The rounds of the circulant reduce-scatter: (partial blocks left, partial blocks before)."""
-    skips = []
-    held = size
-    while held > 1:
-        skips.append(((held + 1) // 2, held))
-        held = (held + 1) // 2
-    return skips
-
-
 @algorithm(rounds="q", volume="(p - 1) / p", reduced="(p - 1) / p", commutes=True)
 def circulant(rank: int, size: int) -> Rounds:
     """Each rank hands the upper half of its partial blocks to a rank that far to the right.
 
     Cost: q alpha + (p-1)/p n (beta + gamma), the lower bound of both, at any number of ranks.
+    Best wherever the operator commutes and p is no power of two.
     Source: Träff, arXiv 2410.14234.
     """
-    for left_over, held in circulant_skips(size):
+    for held, left_over in itertools.pairwise(reversed(skips(size))):
         source, target = (rank - left_over) % size, (rank + left_over) % size
         yield [
             send(target, ((rank + i) % size for i in range(left_over, held))),

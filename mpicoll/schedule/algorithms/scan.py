@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from ..catalogue import algorithm
-from ..steps import AUX, DATA, LEFT, Round, Rounds, ceil_log2, copy, recv, recv_reduce, send, sides
+from ..steps import (
+    AUX,
+    DATA,
+    LEFT,
+    Round,
+    Rounds,
+    Step,
+    ceil_log2,
+    copy,
+    recv,
+    recv_reduce,
+    send,
+    sides,
+)
 from ..steps import reduce as combine
 
 THEIRS = "theirs"
@@ -34,7 +47,7 @@ def hillis_steele(rank: int, size: int) -> Rounds:
 
 def upwards(rank: int, size: int, distance: int, first: int) -> Round:
     """Send my vector ``distance`` up, combine the one from below, among ranks from ``first`` on."""
-    sends: Round = [send(rank + distance, 0)] if first <= rank < size - distance else []
+    sends: list[Step] = [send(rank + distance, 0)] if first <= rank < size - distance else []
     return sends + ([recv_reduce(rank - distance, 0, LEFT)] if rank - distance >= first else [])
 
 
@@ -47,27 +60,32 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     """
     yield [copy(0, DATA, AUX)]
     for level in range(ceil_log2(size)):
-        mine_too = [combine(0, THEIRS, DATA, LEFT)]
-        yield group_totals(rank, size, level, mine_too)
+        yield [*group_totals(rank, size, level), *add_lower_total(rank, size, level)]
 
 
-def group_totals(rank: int, size: int, level: int, from_below: Round) -> Round:
+def add_lower_total(rank: int, size: int, level: int) -> Round:
+    """Combine a lower group's total into my own prefix."""
+    peer = rank ^ (1 << level)
+    return [combine(0, THEIRS, DATA, LEFT)] if peer < min(rank, size) else []
+
+
+def group_totals(rank: int, size: int, level: int, theirs: str = THEIRS) -> Round:
     """Exchange the totals of two groups, each rank's in ``AUX``, where somebody needs them.
 
-    ``from_below`` are the steps that take a lower group's total into account.
+    ``theirs`` is the space in which the other group's arrives.
     """
     peer = rank ^ (1 << level)
     if peer >= size:
         return []
     needed = _passes_on(rank, size, level)
-    steps: Round = []
+    steps: list[Step] = []
     if peer > rank or _passes_on(peer, size, level):
         steps += [send(peer, 0, AUX)]
     if peer < rank or needed:
-        steps += [recv(peer, 0, THEIRS)]
+        steps += [recv(peer, 0, theirs)]
     if needed:
-        steps += [combine(0, THEIRS, AUX, sides(rank, peer))]
-    return steps + (from_below if peer < rank else [])
+        steps += [combine(0, theirs, AUX, sides(rank, peer))]
+    return steps
 
 
 def _passes_on(rank: int, size: int, level: int) -> bool:
