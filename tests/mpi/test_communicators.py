@@ -1,0 +1,170 @@
+"""The communicator beside mpi4py's own: what it gives back, and whose messages are whose."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from calls import METHODS, MODES, Case
+from mpi4py import MPI
+
+import mpicoll
+
+pytestmark = pytest.mark.mpi
+
+SIZE = MPI.COMM_WORLD.size
+
+
+def total(comm: Any) -> int:
+    got = np.zeros(1, "i8")
+    comm.Allreduce(np.array([comm.rank + 1]), got)
+    return int(got[0])
+
+
+def test_is_an_intracommunicator_over_the_same_ranks(comm: Any) -> None:
+    assert isinstance(comm, MPI.Intracomm)
+    assert (comm.rank, comm.size) == (MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size)
+    assert not isinstance(comm.vendor, mpicoll.Communicator)
+    assert comm.vendor.size == SIZE
+
+
+def test_everything_else_is_mpi4py_s(comm: Any) -> None:
+    right, left = (comm.rank + 1) % SIZE, (comm.rank - 1) % SIZE
+    assert comm.sendrecv(comm.rank, dest=right, source=left) == left
+    assert comm.Get_group().Get_size() == SIZE
+
+
+def test_duplicates(comm: Any) -> None:
+    for make in (
+        lambda: comm.Dup(),
+        lambda: comm.Clone(),
+        lambda: comm.Dup_with_info(MPI.INFO_NULL),
+    ):
+        with make() as other:
+            assert isinstance(other, mpicoll.Communicator)
+            assert total(other) == SIZE * (SIZE + 1) // 2
+
+
+def test_split_into_evens_and_odds(comm: Any) -> None:
+    with comm.Split(comm.rank % 2, comm.rank) as half:
+        assert isinstance(half, mpicoll.Communicator)
+        assert total(half) == half.size * (half.size + 1) // 2
+        assert half.size == (SIZE + 1 - comm.rank % 2) // 2
+
+
+def test_split_reverses_by_key(comm: Any) -> None:
+    with comm.Split(0, -comm.rank) as turned:
+        assert turned.rank == SIZE - 1 - comm.rank
+        got = np.zeros(SIZE, "i8")
+        turned.Allgather(np.array([comm.rank]), got)
+        assert got.tolist() == list(range(SIZE))[::-1]
+
+
+def test_left_out_of_a_split(comm: Any) -> None:
+    part = comm.Split(MPI.UNDEFINED if comm.rank == 0 else 0)
+    if comm.rank == 0:
+        assert part == MPI.COMM_NULL
+    else:
+        assert total(part) == SIZE * (SIZE - 1) // 2
+        part.free()
+
+
+def test_split_by_shared_memory(comm: Any) -> None:
+    with comm.Split_type(MPI.COMM_TYPE_SHARED) as node:
+        assert isinstance(node, mpicoll.Communicator)
+        assert total(node) == node.size * (node.size + 1) // 2
+
+
+def test_create_from_a_group(comm: Any) -> None:
+    group = comm.Get_group().Incl([0])
+    first = comm.Create(group)
+    if comm.rank == 0:
+        assert isinstance(first, mpicoll.Communicator) and total(first) == 1
+        first.free()
+    else:
+        assert first == MPI.COMM_NULL
+    group.Free()
+
+
+def test_freed_communicators_say_so(comm: Any) -> None:
+    other = comm.Dup()
+    other.free()
+    with pytest.raises((RuntimeError, MPI.Exception)):
+        total(other)
+
+
+def test_many_are_made_and_freed(comm: Any) -> None:
+    for _ in range(50):
+        with mpicoll.Communicator(MPI.COMM_WORLD) as other:
+            total(other)
+
+
+@pytest.mark.mpi(min_size=2)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_a_wildcard_receive_never_sees_our_messages(comm: Any, method: Any) -> None:
+    got = np.full(1, -1, "i8")
+    for mode in MODES:
+        waiting = comm.Irecv(got, MPI.ANY_SOURCE, MPI.ANY_TAG)
+        call = method.build(Case(comm.rank, SIZE, 13))
+        method.call(comm, mode, call, None)
+        call.check(f"{method.name} {mode}")
+        assert not comm.Iprobe(MPI.ANY_SOURCE, MPI.ANY_TAG)
+        comm.Send(np.array([comm.rank]), (comm.rank + 1) % SIZE, tag=5)
+        waiting.Wait()
+        assert got[0] == (comm.rank - 1) % SIZE
+
+
+def test_several_at_once_complete_in_any_order(comm: Any) -> None:
+    results = [np.zeros(5, "i8") for _ in range(4)]
+    requests = [comm.Iallreduce(np.full(5, comm.rank + turn), results[turn]) for turn in range(4)]
+    for turn in (2, 0, 3, 1):
+        requests[turn].Wait()
+        assert (results[turn] == SIZE * (SIZE - 1) // 2 + SIZE * turn).all()
+
+
+def test_testing_alone_completes_a_request(comm: Any) -> None:
+    got = np.zeros(SIZE, "i8")
+    request = comm.Iallgather(np.array([comm.rank]), got)
+    while not request.Test():
+        pass
+    assert got.tolist() == list(range(SIZE))
+
+
+def test_plans_interleave(comm: Any) -> None:
+    first, second = np.zeros(3, "i8"), np.zeros(3, "i8")
+    mine = np.arange(3) + comm.rank
+    plans = [comm.Allreduce_init(mine, first), comm.Scan_init(mine, second)]
+    for _ in range(5):
+        for plan in plans:
+            plan.Start()
+        for plan in reversed(plans):
+            plan.Wait()
+        assert first.tolist() == [SIZE * (SIZE - 1) // 2 + SIZE * i for i in range(3)]
+        prefix = comm.rank * (comm.rank + 1) // 2
+        assert second.tolist() == [prefix + (comm.rank + 1) * i for i in range(3)]
+    for plan in plans:
+        plan.Free()
+
+
+def test_a_plan_under_way_is_not_started_again(comm: Any) -> None:
+    plan = comm.Allreduce_init(np.ones(3), np.zeros(3))
+    plan.Start()
+    if SIZE > 1:
+        with pytest.raises(RuntimeError, match="Start"):
+            plan.Start()
+    plan.Wait()
+    plan.Free()
+    with pytest.raises(RuntimeError, match="freed"):
+        plan.Start()
+
+
+@pytest.mark.parametrize("name", mpicoll.algorithms("barrier"))
+def test_nobody_leaves_a_barrier_before_the_last_enters(comm: Any, name: str) -> None:
+    for late in range(SIZE):
+        time.sleep(0.01 if comm.rank == late else 0)
+        entered = time.monotonic()
+        comm.Barrier(algorithm=name)
+        left = time.monotonic()
+        assert left >= max(comm.vendor.allgather(entered))

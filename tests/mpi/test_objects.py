@@ -1,0 +1,87 @@
+"""The lower-case methods: any Python object, by the same schedules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from mpi4py import MPI
+
+from mpicoll.schedule import serving
+
+pytestmark = pytest.mark.mpi
+
+SIZE = MPI.COMM_WORLD.size
+ROOTS = sorted({0, SIZE // 2, SIZE - 1})
+ROOTED = pytest.mark.parametrize("root", ROOTS)
+
+
+def thing(rank: int) -> dict[str, Any]:
+    """An object whose pickled size differs from rank to rank."""
+    return {"rank": rank, "text": "x" * (rank * rank), "nested": [rank] * (rank % 3)}
+
+
+def names(collective: str, commuting: bool = True, equal: bool = False) -> list[str | None]:
+    return [None, *(entry.name for entry in serving(collective, SIZE, commuting, equal))]
+
+
+@ROOTED
+@pytest.mark.parametrize("name", names("bcast"))
+def test_bcast(comm: Any, name: str | None, root: int) -> None:
+    mine = thing(root) if comm.rank == root else None
+    assert comm.bcast(mine, root=root, algorithm=name) == thing(root)
+
+
+@ROOTED
+@pytest.mark.parametrize("name", names("scatter"))
+def test_scatter(comm: Any, name: str | None, root: int) -> None:
+    mine = [thing(rank) for rank in range(SIZE)] if comm.rank == root else None
+    assert comm.scatter(mine, root=root, algorithm=name) == thing(comm.rank)
+
+
+@ROOTED
+@pytest.mark.parametrize("name", names("gather"))
+def test_gather(comm: Any, name: str | None, root: int) -> None:
+    got = comm.gather(thing(comm.rank), root=root, algorithm=name)
+    assert got == ([thing(rank) for rank in range(SIZE)] if comm.rank == root else None)
+
+
+@pytest.mark.parametrize("name", names("allgather"))
+def test_allgather(comm: Any, name: str | None) -> None:
+    got = comm.allgather(thing(comm.rank), algorithm=name)
+    assert got == [thing(rank) for rank in range(SIZE)]
+
+
+@pytest.mark.parametrize("name", names("alltoall"))
+def test_alltoall(comm: Any, name: str | None) -> None:
+    got = comm.alltoall([(comm.rank, thing(peer)) for peer in range(SIZE)], algorithm=name)
+    assert got == [(peer, thing(comm.rank)) for peer in range(SIZE)]
+
+
+@ROOTED
+def test_reduce_joins_in_rank_order(comm: Any, root: int) -> None:
+    got = comm.reduce([comm.rank], op=lambda left, right: left + right, root=root)
+    assert got == (list(range(SIZE)) if comm.rank == root else None)
+
+
+def test_allreduce_joins_in_rank_order(comm: Any) -> None:
+    assert comm.allreduce(str(comm.rank), op=MPI.SUM) == "01234567"[:SIZE]
+    assert comm.allreduce(comm.rank + 1) == SIZE * (SIZE + 1) // 2
+    assert comm.allreduce(comm.rank, op=MPI.MAX) == SIZE - 1
+
+
+def test_scan_and_exscan_join_in_rank_order(comm: Any) -> None:
+    assert comm.scan(str(comm.rank)) == "01234567"[: comm.rank + 1]
+    assert comm.exscan(str(comm.rank)) == ("01234567"[: comm.rank] if comm.rank else None)
+
+
+@pytest.mark.parametrize("name", names("barrier"))
+def test_barrier(comm: Any, name: str | None) -> None:
+    comm.barrier(algorithm=name)
+
+
+def test_a_scatter_of_too_few_objects_is_an_error(comm: Any) -> None:
+    if SIZE > 1:
+        pytest.skip("only the root can see it, and the others would wait: run on 1 rank")
+    with pytest.raises(ValueError):
+        comm.scatter([1, 2])

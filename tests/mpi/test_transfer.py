@@ -1,0 +1,87 @@
+"""How messages travel: long ones, many short pieces of one, and none that MPI may buffer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from calls import METHODS, Case, Method
+from mpi4py import MPI
+
+from mpicoll.transport import plan
+
+pytestmark = pytest.mark.mpi
+
+SIZE = MPI.COMM_WORLD.size
+PAIRS = [
+    pytest.param(method, algorithm, id=f"{method.name}-{algorithm}")
+    for method in METHODS
+    for algorithm in method.algorithms(SIZE)
+    if algorithm not in (None, "vendor")
+]
+EVERY_PAIR = pytest.mark.parametrize(("method", "algorithm"), PAIRS)
+
+
+class Synchronous:
+    """A communicator whose sends complete only when they are received."""
+
+    def __init__(self, comm: MPI.Intracomm) -> None:
+        self.Recv_init = comm.Recv_init
+        self.Send_init = comm.Ssend_init
+
+
+@pytest.fixture
+def synchronous(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make every send of every plan a synchronous one."""
+    bind = plan.Plan.__init__
+
+    def init(self: plan.Plan, program: Any, binding: plan.Binding, *rest: Any) -> None:
+        bind(self, program, binding._replace(comm=Synchronous(binding.comm)), *rest)
+
+    monkeypatch.setattr(plan.Plan, "__init__", init)
+
+
+def run(comm: Any, method: Method, algorithm: str | None, case: Case) -> None:
+    call = method.build(case)
+    method.call(comm, "blocking", call, algorithm)
+    call.check(f"{method.name} {algorithm} {case}")
+
+
+@EVERY_PAIR
+def test_synchronous_sends(comm: Any, method: Method, algorithm: str, synchronous: None) -> None:
+    for case in method.cases(comm.rank, SIZE):
+        if case.n in (1, 13):
+            run(comm, method, algorithm, case)
+
+
+@EVERY_PAIR
+def test_synchronous_sends_of_long_vectors(
+    comm: Any, method: Method, algorithm: str, synchronous: None
+) -> None:
+    whole = METHODS_OF_A_VECTOR.isdisjoint({method.name})
+    run(comm, method, algorithm, Case(comm.rank, SIZE, 10**6 // SIZE if whole else 10**6))
+
+
+METHODS_OF_A_VECTOR = {"Bcast", "Reduce", "Allreduce", "Scan", "Exscan"}
+
+
+@EVERY_PAIR
+def test_messages_in_pieces(
+    comm: Any, method: Method, algorithm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "MESSAGE_LIMIT", 7 * 8)
+    for case in method.cases(comm.rank, SIZE):
+        if case.n in (SIZE + 1, 13):
+            run(comm, method, algorithm, case)
+    run(comm, method, algorithm, Case(comm.rank, SIZE, 50))
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_vector_of_odd_bytes(comm: Any, in_place: bool) -> None:
+    count = 10**6 + 1
+    mine = (np.arange(count) % 100 + comm.rank).astype("u1")
+    got = mine.copy() if in_place else np.zeros(count, "u1")
+    comm.Allreduce(MPI.IN_PLACE if in_place else mine, got)
+    expected = SIZE * (np.arange(count) % 100) + SIZE * (SIZE - 1) // 2
+    np.testing.assert_array_equal(got, (expected % 256).astype("u1"))
