@@ -122,7 +122,10 @@ def _buffer(spec: Spec, blocks: Sequence[Block]) -> Buffer:
 def _typed(spec: Spec, dtype: np.dtype[Any], blocks: Sequence[Block]) -> Buffer:
     """Blocks of elements that are items of one dtype, side by side in memory."""
     array, granule, extent = spec.array, spec.element.granule, spec.element.extent
-    spans = [_span(spec, displ * extent, (displ + count) * extent) for displ, count in blocks]
+    spans = [
+        _span(spec, count, displ, (displ * extent, (displ + count) * extent))
+        for displ, count in blocks
+    ]
     layout: Strided | None = None
     if array.flags.c_contiguous and array.dtype.isnative:
         base = array.reshape(-1)
@@ -138,7 +141,7 @@ def _typed(spec: Spec, dtype: np.dtype[Any], blocks: Sequence[Block]) -> Buffer:
 
 def _packed(spec: Spec, pieces: Sequence[Piece]) -> Buffer:
     """Blocks of derived datatypes, as the bytes that MPI picks out."""
-    spans = [_span(spec, *piece.span()) for piece in pieces]
+    spans = [_span(spec, p.entries, p.offset, p.span()) for p in pieces]
     counts = [piece.entries * piece.datatype.Get_size() for piece in pieces]
     data = np.empty(sum(counts), np.uint8)
     starts = list(accumulate(counts, initial=0))[:-1]
@@ -147,16 +150,17 @@ def _packed(spec: Spec, pieces: Sequence[Piece]) -> Buffer:
     return Buffer(data, starts, counts, spec.datatype, 1, memory, layout)
 
 
-def _span(spec: Spec, start: int, end: int) -> Span:
-    """A span of bytes, if the memory has them all; ``ValueError`` if not."""
+def _span(spec: Spec, count: int, displ: int, span: Span) -> Span:
+    """The bytes of a block, if the memory has them all; ``ValueError`` if not."""
+    start, end = span
     if start == end:
         return min(start, spec.array.nbytes), min(end, spec.array.nbytes)
     if start < 0 or end > spec.array.nbytes:
         raise ValueError(
-            f"{spec.name}: bytes {start} to {end} are asked for by the counts, displacements and "
-            f"datatype, but the array has {spec.array.nbytes}; pass a larger array or fewer"
+            f"{spec.name}: count {count} at displacement {displ} takes bytes {start} to {end}, "
+            f"but the array has {spec.array.nbytes}; pass a larger array or a smaller count"
         )
-    return start, end
+    return span
 
 
 def _items(span: Span, size: int) -> Span:

@@ -85,6 +85,11 @@ def _shape(record: np.dtype[Any]) -> list[object]:
     return [*((field[0], field[1]) for field in (record.fields or {}).values()), record.itemsize]
 
 
+def label(datatype: MPI.Datatype) -> str:
+    """The name of a datatype, for messages."""
+    return datatype.name or "a derived datatype"
+
+
 def fits(dtype: np.dtype[Any], datatype: MPI.Datatype, wanted: np.dtype[Any]) -> bool:
     """Whether memory of a dtype may be described by a datatype whose elements are of ``wanted``.
 

@@ -121,8 +121,8 @@ def operator(op: object, buffer: Buffer) -> Operator:
     """
     if isinstance(buffer.layout, Packed):
         raise TypeError(
-            f"op: elements of {buffer.datatype.name} cannot be combined, a derived datatype with "
-            f"gaps or several parts; pass an array of the numbers alone, or of records"
+            "op: a derived datatype with gaps or several parts cannot be combined; pass an array "
+            "of the numbers alone, or of records"
         )
     if isinstance(op, MPI.Op):
         return _mpi(op, buffer)

@@ -16,7 +16,7 @@ import numpy as np
 from mpi4py import MPI
 
 from ..schedule.steps import split
-from .datatypes import Element, datatype_of, element, fits
+from .datatypes import Element, datatype_of, element, fits, label
 
 Array = np.ndarray[Any, Any]
 
@@ -82,8 +82,8 @@ class Spec:
         length, extent = self.array.nbytes, self.element.extent
         if length % extent:
             raise ValueError(
-                f"{self.name}: {length} bytes are not a multiple of the {extent} bytes of one "
-                f"{self.datatype.name}; pass a count, or an array that fits"
+                f"{self.name}: {length} bytes are not a multiple of the {extent} bytes of an "
+                f"element of {label(self.datatype)}; pass a count, or an array that fits"
             )
         return length // extent
 
@@ -98,6 +98,8 @@ def read(spec: object, name: str, writable: bool, nested: tuple[type, ...] = (tu
         array, counts, displs, datatype = spec, None, None, None
     else:
         array, counts, displs, datatype = _items(spec, name, nested)
+    if array is None and datatype is not None:
+        array = np.empty(0, np.uint8)  # nothing, as in [None, 0, MPI.INT]
     memory = array_of(array, name, writable)
     if datatype is None:
         native = memory.dtype.newbyteorder("=")
@@ -153,7 +155,7 @@ def array_of(memory: object, name: str, writable: bool) -> Array:
     """The array of some memory; ``TypeError`` if it is none, ``ValueError`` if it is read-only."""
     array = _array(memory)
     if array is None:
-        given = "MPI.IN_PLACE" if memory is MPI.IN_PLACE else f"{type(memory).__name__}"
+        given = type(memory).__name__
         raise TypeError(
             f"{name}: expected an array or buffer in host memory, or [array, count, datatype], "
             f"got {given}"
@@ -165,6 +167,8 @@ def array_of(memory: object, name: str, writable: bool) -> Array:
         )
     if writable and not array.flags.writeable:
         raise ValueError(f"{name}: {type(memory).__name__} is read-only, expected a writable array")
+    if writable and not array.flags.c_contiguous and 0 in array.strides and array.size > 1:
+        raise ValueError(f"{name}: strides {array.strides} put several elements in one place")
     return array
 
 
@@ -172,6 +176,8 @@ def _array(memory: Any) -> Array | None:
     """Any memory as an array that shares it, or ``None``."""
     if isinstance(memory, np.ndarray):
         return np.asarray(memory)
+    if memory is MPI.BOTTOM or memory is MPI.IN_PLACE:
+        return None
     if isinstance(memory, np.generic):
         array = np.asarray(memory)
         array.flags.writeable = False
@@ -209,7 +215,7 @@ def _element(array: Array, datatype: MPI.Datatype, name: str) -> Element:
         raise TypeError(f"{name}: {error}") from None
     if found.dtype is not None and not fits(native, datatype, found.dtype):
         raise TypeError(
-            f"{name}: an array of {array.dtype} does not fit {datatype.name}, which is "
+            f"{name}: an array of {array.dtype} does not fit {label(datatype)}, which is "
             f"{found.dtype}; pass the matching datatype, or array.view() to reinterpret the bytes"
         )
     if found.dtype is None and not array.flags.forc:
@@ -218,7 +224,7 @@ def _element(array: Array, datatype: MPI.Datatype, name: str) -> Element:
         )
     if found.extent <= 0:
         raise ValueError(
-            f"{name}: elements of {datatype.name} have extent {found.extent}; "
+            f"{name}: elements of {label(datatype)} have extent {found.extent}; "
             f"expected a positive one"
         )
     return found
