@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from mpicoll.schedule import Algorithm
 from mpicoll.transport.layout import Layout
 from mpicoll.transport.placement import place

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulation import POISON, Rank, programs, run
+
 from mpicoll.schedule import CONTRACTS, Algorithm, Cut, catalogue
 from mpicoll.transport.layout import Layout, Place, layout
 from mpicoll.transport.program import Exchange, Memory
-from simulation import POISON, Rank, programs, run
 
 ALL = [entry for entries in catalogue().values() for entry in entries.values()]
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 13]
@@ -48,7 +49,7 @@ def places(entry: Algorithm, rank: int, size: int, root: int, in_place: bool) ->
     if entry.contract.cut is Cut.PAIR:
         row = [counts[(rank + other) % size] for other in range(size)]
         return [slots(row), slots(row)]
-    if in_place and name == "allgather" or (in_place and name == "gather" and rank == root):
+    if (in_place and name == "allgather") or (in_place and name == "gather" and rank == root):
         return [slots(counts), slots(counts)]
     return {
         "scatter": [slots(counts), own],

@@ -85,5 +85,3 @@ def _cut(blocks: Iterable[int], place: Place | None, sizes: Mapping[int, int]) -
         starts[block] = Span(place.memory, begin, count)
         begin += count
     return {block: starts[block] for block in blocks}
-
-

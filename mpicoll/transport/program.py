@@ -34,9 +34,7 @@ class Span(NamedTuple):
 
     def overlaps(self, other: Span) -> bool:
         """Whether the two share an element."""
-        return (
-            self.memory is other.memory and self.start < other.end and other.start < self.end
-        )
+        return self.memory is other.memory and self.start < other.end and other.start < self.end
 
     def joined(self, other: Span) -> Span:
         """This stretch and the one that follows it."""

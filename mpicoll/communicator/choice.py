@@ -1,0 +1,65 @@
+"""Which algorithm runs: the one that was named, or the cheapest by the model of those that serve."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from ..schedule import Algorithm, Machine, Unserved, estimate, find, relays, require, serving
+
+MACHINE = Machine()
+"""The constants by which the automatic choice prices algorithms."""
+
+
+def choose(
+    collective: str,
+    name: str | None,
+    size: int,
+    nbytes: int,
+    commutes: bool,
+    equal: bool,
+    deterministic: bool,
+) -> Algorithm:
+    """The algorithm for a call; raises ``Unserved`` where the named one cannot serve it."""
+    if name is None:
+        return _cheapest(collective, size, nbytes, commutes, equal, deterministic)
+    entry = find(collective, name)
+    require(entry, size, commutes, equal)
+    if deterministic and not _is_canonical(entry, size):
+        others = (other.name for other in serving(collective, size, commutes, equal)
+                  if _is_canonical(other, size))  # fmt: skip
+        raise Unserved(
+            f"{collective} {name!r} cannot serve this call: with deterministic=True its bits must "
+            f"be those of the canonical tree; these can: {', '.join(others)}"
+        )
+    return entry
+
+
+def check_root(root: int, size: int) -> None:
+    """Raise ``ValueError`` where the root is no rank."""
+    if not 0 <= root < size:
+        raise ValueError(f"root is {root}, but ranks are 0 to {size - 1}")
+
+
+@lru_cache(maxsize=1024)
+def _cheapest(
+    collective: str, size: int, nbytes: int, commutes: bool, equal: bool, deterministic: bool
+) -> Algorithm:
+    candidates = [
+        entry
+        for entry in serving(collective, size, commutes, equal)
+        if not deterministic or _is_canonical(entry, size)
+    ]
+    return min(candidates, key=lambda entry: _price(entry, size, nbytes, equal))
+
+
+def _is_canonical(entry: Algorithm, size: int) -> bool:
+    """Whether an ordered run has the canonical tree's bits; what does not reduce always has."""
+    reduces = entry.contract.reduces and not entry.contract.idempotent
+    return not reduces or size == 1 or bool(entry.canonical(size))
+
+
+def _price(entry: Algorithm, size: int, nbytes: int, equal: bool) -> float:
+    """The estimate, with the broadcast of the counts where ranks must be told them."""
+    price = estimate(entry, size, nbytes, MACHINE)
+    tells = not equal and entry.contract.rooted and relays(entry, size)
+    return price + (estimate(find("bcast", "binomial"), size, 8 * size, MACHINE) if tells else 0)

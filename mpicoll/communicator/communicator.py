@@ -1,0 +1,154 @@
+"""Face 1: an mpi4py communicator whose collectives are ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from ..schedule import relays
+from ..transport.plan import Plan
+from . import bind
+from .call import Call
+from .children import Children
+from .choice import choose
+from .forms import forms
+from .make import Channel, make_plan
+from .objects import ObjectCollectives
+
+TAGS = 32768
+"""The tags that every MPI has: 0 to MPI_TAG_UB, which is at least 32767 (MPI 4.1, section 9.1.2)."""
+
+
+class Communicator(Children, ObjectCollectives, MPI.Intracomm):
+    """An ``MPI.Intracomm`` whose collectives are built from sends and receives.
+
+    ``comm`` is any intracommunicator.  Making one is collective: the traffic of its collectives
+    runs on a private duplicate, so no receive of the user's ever sees it; point-to-point and all
+    else is mpi4py's.  ``deterministic``: results have bits that depend on the number of ranks only.
+    Free it by ``free()``, or as a context manager; what ``Dup``, ``Split`` and the like return
+    owns its MPI communicator and frees that too.
+
+    Raises ``TypeError`` for what is no intracommunicator, ``ValueError`` for ``MPI.COMM_NULL``.
+    """
+
+    deterministic: bool
+
+    def __new__(cls, comm: MPI.Comm, *, deterministic: bool = False) -> Communicator:
+        if not isinstance(comm, MPI.Intracomm):
+            raise TypeError(f"comm is a {type(comm).__name__}; pass an MPI.Intracomm")
+        if comm == MPI.COMM_NULL:
+            raise ValueError("comm is MPI.COMM_NULL; this rank is not part of it")
+        return super().__new__(cls, comm)
+
+    def __init__(self, comm: MPI.Comm, *, deterministic: bool = False) -> None:
+        self.vendor = MPI.Intracomm(comm)
+        self.deterministic = deterministic
+        self._traffic = [self.vendor.Dup()]
+        self._calls = self._inits = 0
+        self._owner = False
+        self._rank, self._size = self.vendor.rank, self.vendor.size
+
+    # -- life
+
+    def free(self) -> None:
+        """Free what this object made: collective, and safe to call twice."""
+        traffic, self._traffic = self._traffic, []
+        for comm in traffic:
+            comm.Free()
+        if self._owner and self != MPI.COMM_NULL:
+            super().Free()
+
+    def Free(self) -> None:
+        """Free the communicator itself, as ``MPI_Comm_free`` does, and what this object made."""
+        self._owner = True
+        self.free()
+
+    def __enter__(self) -> Communicator:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.free()
+
+    def _adopt(self, comm: MPI.Comm) -> Any:
+        """A communicator of ours around one that was just made for us; COMM_NULL stays itself."""
+        if not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
+            return MPI.COMM_NULL
+        result = type(self)(comm, deterministic=self.deterministic)
+        result._owner = True
+        return result
+
+    # -- plans
+
+    # Calls are made in the same order on all ranks, so that counting them gives all the same tag.
+
+    def _blocking_channel(self) -> Channel:
+        """For a call that has no other of its kind beside it."""
+        return Channel(self._private(), 0)
+
+    def _nonblocking_channel(self) -> Channel:
+        """For a call that may be under way beside as many others as there are tags."""
+        self._calls += 1
+        return Channel(self._private(), 1 + (self._calls - 1) % (TAGS - 1))
+
+    def _persistent_channel(self) -> Channel:
+        """For a plan, which may live for ever: another duplicate whenever the tags are used up."""
+        self._private()
+        if self._inits % TAGS == 0:
+            self._traffic.append(self.vendor.Dup())
+        self._inits += 1
+        return Channel(self._traffic[-1], (self._inits - 1) % TAGS)
+
+    def _private(self) -> MPI.Intracomm:
+        """The duplicate that carries the traffic of blocking and non-blocking calls."""
+        if not self._traffic:
+            raise RuntimeError("a collective on a communicator that was freed")
+        return self._traffic[0]
+
+    def _plans(
+        self, call: Call, name: str | None, deterministic: bool | None, channel: Channel
+    ) -> Iterator[Plan]:
+        """The plans that carry out a call, one after the other."""
+        fixed = self.deterministic if deterministic is None else deterministic
+        entry = choose(
+            call.collective, name, self._size, call.nbytes, call.commutes, call.equal, fixed
+        )
+        if not call.told and call.contract.rooted and relays(entry, self._size, call.root):
+            counts = np.zeros(self._size, np.int64)
+            counts[: len(call.sizes)] = list(call.sizes.values())
+            yield from self._plans(bind.bcast(self, counts, call.root), None, None, channel)
+            call.sizes = dict(enumerate(counts.tolist()))
+        yield make_plan(channel, call, entry, ordered=fixed or not call.commutes)
+
+    # -- collectives
+
+    Barrier, Ibarrier, Barrier_init = forms("Barrier", bind.barrier)
+    Bcast, Ibcast, Bcast_init = forms("Bcast", bind.bcast)
+    Gather, Igather, Gather_init = forms("Gather", bind.gather)
+    Gatherv, Igatherv, Gatherv_init = forms("Gatherv", bind.gatherv)
+    Scatter, Iscatter, Scatter_init = forms("Scatter", bind.scatter)
+    Scatterv, Iscatterv, Scatterv_init = forms("Scatterv", bind.scatterv)
+    Allgather, Iallgather, Allgather_init = forms("Allgather", bind.allgather)
+    Allgatherv, Iallgatherv, Allgatherv_init = forms("Allgatherv", bind.allgatherv)
+    Alltoall, Ialltoall, Alltoall_init = forms("Alltoall", bind.alltoall)
+    Alltoallv, Ialltoallv, Alltoallv_init = forms("Alltoallv", bind.alltoallv)
+    Alltoallw, Ialltoallw, Alltoallw_init = forms("Alltoallw", bind.alltoallw)
+    Reduce, Ireduce, Reduce_init = forms("Reduce", bind.reduce)
+    Allreduce, Iallreduce, Allreduce_init = forms("Allreduce", bind.allreduce)
+    Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init = forms(
+        "Reduce_scatter_block", bind.reduce_scatter_block
+    )
+    Reduce_scatter, Ireduce_scatter, Reduce_scatter_init = forms(
+        "Reduce_scatter", bind.reduce_scatter
+    )
+    Scan, Iscan, Scan_init = forms("Scan", bind.scan)
+    Exscan, Iexscan, Exscan_init = forms("Exscan", bind.exscan)

@@ -1,0 +1,142 @@
+"""The three forms of each collective: blocking, non-blocking and persistent, from one binding."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mpi4py import MPI
+
+from ..transport.plan import Plan
+from ..transport.request import Request
+from .call import Call
+
+if TYPE_CHECKING:
+    from .communicator import Communicator
+
+Bind: TypeAlias = Callable[..., Call]
+Method: TypeAlias = Callable[..., Any]
+
+VENDOR = "vendor"
+"""The name of the MPI library's own collective, where an algorithm is named."""
+
+_CHOICE = """
+
+    algorithm : str, optional
+        One of ``mpicoll.algorithms({collective!r})``, or "vendor" for MPI's own; by default the
+        cheapest by the cost model among those that serve the call.
+    deterministic : bool, optional
+        Whether the bits may depend on the number of ranks only; by default the communicator's.
+"""
+
+
+class VendorPlan:
+    """The vendor's collective behind a plan's interface."""
+
+    algorithm = VENDOR
+
+    def __init__(self, blocking: Callable[[], Any], nonblocking: Callable[[], MPI.Request]) -> None:
+        self.run = blocking
+        self._start = nonblocking
+        self._request: MPI.Request | None = None
+
+    def Start(self) -> None:
+        """Begin, by the vendor's non-blocking call."""
+        if self._request is not None:
+            raise RuntimeError("Start of a plan that is under way; Wait for it first")
+        self._request = self._start()
+
+    def Test(self) -> bool:
+        """Whether the collective is complete."""
+        if self._request is not None and self._request.Test():
+            self._request = None
+        return self._request is None
+
+    def Wait(self) -> bool:
+        """Wait until the collective is complete."""
+        if self._request is not None:
+            self._request.Wait()
+            self._request = None
+        return True
+
+    test, wait = Test, Wait
+
+    def Free(self) -> None:
+        """Nothing to free."""
+
+
+def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
+    """The methods ``Name``, ``Iname`` and ``Name_init`` of a collective.
+
+    ``bind`` takes the arguments of the blocking method and has its docstring.
+    """
+    nonblocking_name = "I" + name[0].lower() + name[1:]
+
+    def blocking(self: Communicator, *args: Any, **kwargs: Any) -> None:
+        algorithm, deterministic = _take_choice(kwargs)
+        if algorithm == VENDOR:
+            getattr(self.vendor, name)(*args, **kwargs)
+            return
+        call, channel = bind(self, *args, **kwargs), self._blocking_channel()
+        for plan in self._plans(call, algorithm, deterministic, channel):
+            plan.run()
+            plan.Free()
+
+    def nonblocking(self: Communicator, *args: Any, **kwargs: Any) -> Request | MPI.Request:
+        algorithm, deterministic = _take_choice(kwargs)
+        if algorithm == VENDOR:
+            request: MPI.Request = getattr(self.vendor, nonblocking_name)(*args, **kwargs)
+            return request
+        call, channel = bind(self, *args, **kwargs), self._nonblocking_channel()
+        return Request(self._plans(call, algorithm, deterministic, channel))
+
+    def persistent(self: Communicator, *args: Any, **kwargs: Any) -> Plan | VendorPlan:
+        algorithm, deterministic = _take_choice(kwargs)
+        kwargs.pop("info", None)
+        if algorithm == VENDOR:
+            methods = (getattr(self.vendor, method) for method in (name, nonblocking_name))
+            return VendorPlan(*(partial(method, *args, **kwargs) for method in methods))
+        call, channel = bind(self, *args, **kwargs), self._persistent_channel()
+        return _last(self._plans(call, algorithm, deterministic, channel))
+
+    kinds = (
+        (blocking, name, ""),
+        (nonblocking, nonblocking_name, "Non-blocking.  "),
+        (persistent, f"{name}_init", "Persistent: make a plan.  "),
+    )
+    for function, title, prefix in kinds:
+        _dress(function, bind, title, prefix)
+    return blocking, nonblocking, persistent
+
+
+def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:
+    return kwargs.pop("algorithm", None), kwargs.pop("deterministic", None)
+
+
+def _last(plans: Iterator[Plan]) -> Plan:
+    """Run all plans but the last, which is the one to keep."""
+    plan = next(plans)
+    for following in plans:
+        plan.run()
+        plan.Free()
+        plan = following
+    return plan
+
+
+def _dress(function: Method, bind: Bind, title: str, prefix: str) -> None:
+    """Give a method the name, the signature and the docstring that a reader expects."""
+    collective = bind.__name__
+    function.__name__ = title
+    function.__qualname__ = f"Communicator.{title}"
+    function.__doc__ = prefix + (inspect.getdoc(bind) or "") + _CHOICE.format(collective=collective)
+    signature = inspect.signature(bind)
+    first, *rest = signature.parameters.values()
+    choice = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None)
+        for key in ("algorithm", "deterministic")
+    ]
+    function.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[first.replace(name="self"), *rest, *choice]
+    )
