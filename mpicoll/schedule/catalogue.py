@@ -116,7 +116,8 @@ class Algorithm:
 
     def vector_blocks(self, size: int, blocks: int | None = None) -> int:
         """The number of blocks that a vector is cut into: b in the closed forms."""
-        return int(self.blocks(size)) if blocks is None or not self.pipelined else blocks
+        own = max(1, int(self.blocks(size)))
+        return own if blocks is None or not self.pipelined else blocks
 
     def schedule(
         self, rank: int, size: int, root: int = 0, blocks: int | None = None, ordered: bool = False
