@@ -1,0 +1,187 @@
+"""``mpicoll bench``: time every algorithm of every collective beside the vendor's."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from platform import node
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..schedule import Unserved, collectives
+from . import launch
+from .options import (
+    DTYPE,
+    FORMAT,
+    OPERATOR,
+    SIZES,
+    algorithms_option,
+    collective_argument,
+    ranks_option,
+    require_algorithms,
+)
+from .progress import progress
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from ..communicator import Communicator
+    from ..measure.cases import Case
+    from ..measure.record import Record, Row
+    from ..measure.settings import Settings
+    from ..measure.timing import Timing
+
+
+# fmt: off
+@click.command(name="bench")
+@collective_argument
+@ranks_option
+@click.option(
+    "--sizes", type=SIZES, default="4:64M:x4", show_default=True, metavar="SIZES",
+    help="Bytes: 8,64K,1M or ranges low:high:xFACTOR.",
+)
+@algorithms_option
+@click.option("--dtype", type=DTYPE, default="float32", show_default=True, help="NumPy's name.")
+@click.option("--op", type=OPERATOR, default="sum", show_default=True, help="The operator.")
+@click.option("--root", type=click.IntRange(min=0), default=0, show_default=True, help="The root.")
+@click.option("--in-place", is_flag=True, help="Call with MPI.IN_PLACE where that exists.")
+@click.option(
+    "--call", type=click.Choice(["persistent", "blocking"]), default="persistent",
+    show_default=True, help="Our algorithms as plans bound once, or as ordinary calls.",
+)
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Save the full record.")
+@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Save a picture (PNG).")
+@click.option("--format", "report", type=FORMAT, default="nccl", show_default=True,
+              help="The table: nccl, osu or csv.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Shuffles the order of turns.")
+@click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
+              help="For the whole run; by default 1 a cell and at most 120.")
+def command(
+    wanted: tuple[str, ...], ranks: int | None, json_file: Path | None, plot_file: Path | None,
+    report: str, call: str, **options: Any,
+) -> None:
+    """Time every algorithm of the COLLECTIVEs (all, if none is named) beside the vendor's.
+
+    Each result is checked before and after it is timed; a wrong one makes the exit status 1.
+    """
+    from ..measure.settings import Settings
+
+    settings = Settings(wanted or collectives(), persistent=call == "persistent", **options)
+    number = launch.ranks_to_start(ranks)
+    if number is not None:
+        _require_runnable(settings, number)
+        _require_new_files(json_file, plot_file)
+    world = launch.enter(ranks)
+    _require_runnable(settings, world.Get_size())
+    sys.exit(_bench(world, settings, report, (json_file, plot_file)))
+# fmt: on
+
+
+def _require_runnable(settings: Settings, ranks: int) -> None:
+    """Raise ``click.UsageError`` where what was asked for cannot be measured on so many ranks."""
+    require_algorithms(settings.algorithms, settings.collectives)
+    if settings.root >= ranks:
+        raise click.UsageError(f"--root {settings.root}: expected less than the {ranks} ranks")
+    try:
+        cells = settings.cases(ranks)
+    except (TypeError, Unserved) as error:
+        raise click.UsageError(str(error)) from error
+    if not cells:
+        names = ", ".join(settings.algorithms)
+        raise click.UsageError(f"--algorithms {names}: nothing to run; name at least one")
+
+
+def _require_new_files(json_file: Path | None, plot_file: Path | None) -> None:
+    """Raise ``click.UsageError`` where a file is there already or a plot cannot be drawn."""
+    from ..measure.plot import NoMatplotlib, require_matplotlib
+
+    for path in (json_file, plot_file):
+        if path is not None and path.exists():
+            raise click.UsageError(f"{path} is there already and is not overwritten; name another")
+        if path is not None and not path.parent.is_dir():
+            raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
+    try:
+        if plot_file is not None:
+            require_matplotlib()
+    except NoMatplotlib as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _agree(world: MPI.Intracomm, check: Callable[[], None]) -> None:
+    """Let rank 0 alone check what only it will touch; what it raises, all ranks raise."""
+    problem: click.ClickException | None = None
+    if world.Get_rank() == 0:
+        try:
+            check()
+        except click.ClickException as error:
+            problem = error
+    problem = world.bcast(problem)
+    if problem is not None:
+        raise problem
+
+
+def _bench(
+    world: MPI.Intracomm, settings: Settings, report: str, files: tuple[Path | None, Path | None]
+) -> int:
+    """Measure, print and save; the exit status, the same on every rank."""
+    from ..communicator import Communicator
+    from ..measure.plot import plot
+
+    json_file, plot_file = files
+    _agree(world, lambda: _require_new_files(json_file, plot_file))
+    with Communicator(world) as comm:
+        record = _record(comm, settings, json_file)
+        _measure(comm, settings, record, report)
+        if plot_file is not None and comm.Get_rank() == 0:
+            plot(record.data, plot_file)
+        wrong: int = world.bcast(sum(row["wrong"] for row in record.rows))
+    return 1 if wrong else 0
+
+
+def _record(comm: Communicator, settings: Settings, json_file: Path | None) -> Record:
+    from ..measure.floor import measure_floor
+    from ..measure.record import Record, header
+
+    hosts = set(comm.vendor.allgather(node()))
+    floor = measure_floor(comm, one_host=len(hosts) == 1)
+    described = header(comm.vendor, sys.argv, settings.method(comm.Get_size()), floor)
+    return Record(described, json_file if comm.Get_rank() == 0 else None)
+
+
+def _measure(comm: Communicator, settings: Settings, record: Record, report: str) -> None:
+    """Measure all cells; rank 0 prints each collective's table when it is complete."""
+    from ..measure.campaign import run
+    from ..measure.report import report_format
+
+    cases, out = settings.cases(comm.Get_size()), report_format(report)
+    chief = comm.Get_rank() == 0
+    show = _print if chief else _ignore
+    show(out.header(record.data))
+    with progress(len(cases), shown=chief) as announce:
+        cells = run(comm, settings, cases, announce)
+        for _, group in groupby(cells, key=lambda cell: cell[0].collective):
+            rows = [row for cell in group for row in _save(record, comm, *cell)]
+            show(out.section(record.data, rows) if chief else [])
+    show(out.footer(record.data))
+
+
+def _save(record: Record, comm: Communicator, case: Case, timings: list[Timing]) -> list[Row]:
+    from ..measure.record import rows_of
+
+    if comm.Get_rank() == 0:
+        rows = rows_of(case, comm.Get_size(), timings)
+        record.add(rows)
+        return rows
+    return []
+
+
+def _print(lines: Sequence[str]) -> None:
+    if lines:
+        click.echo("\n".join(lines))
+
+
+def _ignore(lines: Sequence[str]) -> None:
+    pass

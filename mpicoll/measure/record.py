@@ -1,0 +1,142 @@
+"""The record of a run as JSON: every sample, saved after each cell; never over another file."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from mpi4py import MPI
+
+from ..schedule import cost, find
+from .cases import VENDOR, Case
+from .environment import describe, library, versions
+from .floor import Floor
+from .statistics import Summary, ratio, summarize
+from .timing import Timing
+
+SCHEMA = 1
+
+Row: TypeAlias = dict[str, Any]
+"""One algorithm at one cell; times in microseconds, bandwidths in GB/s of 1e9 bytes."""
+
+
+def bus_factor(collective: str, size: int) -> float | None:
+    """What turns bytes over time into the traffic of the busiest link; None for a barrier.
+
+    Scan and exscan: 1, our own definition.  Source: nccl-tests, doc/PERFORMANCE.md.
+    """
+    once = (size - 1) / size
+    split = dict.fromkeys(("scatter", "gather", "allgather", "reduce_scatter", "alltoall"), once)
+    whole = dict.fromkeys(("bcast", "reduce", "scan", "exscan"), 1.0)
+    return {"allreduce": 2 * once, **split, **whole}.get(collective)
+
+
+def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
+    """The rows of one cell, each beside the vendor's where that was measured."""
+    summaries = {one.name: summarize(one.samples_us) for one in timings if one.samples_us}
+    vendor = summaries.get(VENDOR)
+    return [
+        _identity(case, one)
+        | _times(case, size, summaries.get(one.name))
+        | {"wrong": one.wrong}
+        | _beside(vendor, summaries.get(one.name))
+        | _counted(case, size, one.name)
+        for one in timings
+    ]
+
+
+def _identity(case: Case, timing: Timing) -> Row:
+    return {
+        "collective": case.collective,
+        "algorithm": timing.name,
+        "bytes": case.nbytes,
+        "count": case.count,
+        "dtype": None if case.contract.idempotent else case.dtype,
+        "op": case.op if case.operates else None,
+        "root": case.root if case.contract.rooted else None,
+        "in_place": case.in_place,
+        "memory": "host",
+        "samples_us": [round(sample, 3) for sample in timing.samples_us],
+    }
+
+
+def _times(case: Case, size: int, summary: Summary | None) -> Row:
+    factor = bus_factor(case.collective, size)
+    speed = case.nbytes / summary.median / 1e3 if summary and factor is not None else None
+    return {
+        "median_us": summary and summary.median,
+        "ci_us": summary and [summary.low, summary.high],
+        "min_us": summary and summary.least,
+        "max_us": summary and summary.most,
+        "algbw_gbs": speed,
+        "busbw_gbs": None if speed is None or factor is None else speed * factor,
+    }
+
+
+def _beside(vendor: Summary | None, own: Summary | None) -> Row:
+    if vendor is None or own is None:
+        return {"vs_vendor": None, "vs_vendor_ci": None}
+    times = ratio(vendor, own)
+    return {"vs_vendor": times.value, "vs_vendor_ci": [times.low, times.high]}
+
+
+def _counted(case: Case, size: int, name: str) -> Row:
+    if name == VENDOR:
+        return {"bytes_sent_max": None, "rounds": None}
+    entry = find(case.collective, name)
+    counted = cost(entry, size, case.block_bytes(entry, size), case.root)
+    return {"bytes_sent_max": max(counted.bytes_sent), "rounds": counted.rounds}
+
+
+class Record:
+    """A run's record, and the file that it is kept in, if any.
+
+    Raises ``FileExistsError`` at once where the file is there already.
+    """
+
+    def __init__(self, header: dict[str, Any], path: Path | None = None) -> None:
+        self.data: dict[str, Any] = {**header, "rows": []}
+        self.path = path
+        if path is not None:
+            path.open("x").close()
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows so far."""
+        return list(self.data["rows"])
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Add a cell's rows and save."""
+        self.data["rows"].extend(rows)
+        self.save()
+
+    def save(self) -> None:
+        """Write the file anew, at no moment leaving half of one."""
+        if self.path is not None:
+            part = self.path.with_name(f".{self.path.name}.part")
+            part.write_text(json.dumps(self.data) + "\n")
+            os.replace(part, self.path)
+
+
+def header(
+    vendor: MPI.Intracomm, argv: Sequence[str], method: dict[str, object], floor: Floor
+) -> dict[str, Any]:
+    """All of a record but its rows; collective.
+
+    ``method`` says how was measured: the seed and whatever else a repetition of the run needs.
+    """
+    environment = describe(vendor)
+    return {
+        "schema": SCHEMA,
+        "mpicoll": versions()["mpicoll"],
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "argv": list(argv),
+        "mpi": library(),
+        "ranks": vendor.Get_size(),
+        "hosts": environment.pop("hosts"),
+        "environment": environment | {"method": method, "floor": vars(floor)},
+    }

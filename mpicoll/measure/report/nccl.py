@@ -1,0 +1,68 @@
+"""The table that nccl-tests prints, with the algorithm and how it stands beside the vendor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..statistics import CONFIDENCE
+from ..summary import summary_lines
+from ..words import Row, call_words, noise_us, not_run, title_lines, verdict
+
+_LAYOUT = "{:>11} {:>11} {:>10} {:>6} {:>5}  {:<19} {:>9} {:>7} {:>7} {:>6}  {}"
+_NAMES = ("size", "count", "type", "redop", "root", "algorithm", "time", "algbw", "busbw", "#wrong")
+_UNITS = ("(B)", "(elements)", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
+
+
+def header(record: dict[str, Any]) -> list[str]:
+    """Where the run was taken, and what the columns mean."""
+    return [
+        *title_lines(record),
+        call_words(record),
+        "# time: median over repetitions of the slowest rank's; vs vendor: the vendor's time / own",
+        f"# with its {CONFIDENCE:.0%} interval: + we are faster, - slower, = the same within noise",
+    ]
+
+
+def section(record: dict[str, Any], rows: Sequence[Row]) -> list[str]:
+    """The table of one collective."""
+    place = "in-place" if rows[0]["in_place"] else "out-of-place"
+    return [
+        "#",
+        f"# {rows[0]['collective']}, {place}",
+        *not_run(record, rows[0]["collective"]),
+        _comment(_NAMES, "vs vendor"),
+        _comment(_UNITS, ""),
+        *(_line(row, noise_us(record)) for row in rows),
+    ]
+
+
+def footer(record: dict[str, Any]) -> list[str]:
+    """What to make of it, and how many elements were wrong."""
+    wrong = sum(row["wrong"] for row in record["rows"])
+    return ["#", *(f"# {line}".rstrip() for line in summary_lines(record)), f"# Wrong: {wrong}"]
+
+
+def _comment(names: Sequence[str], last: str) -> str:
+    return ("#" + _LAYOUT.format(*names, last)[1:]).rstrip()
+
+
+def _line(row: Row, noise: float) -> str:
+    return _LAYOUT.format(
+        row["bytes"], row["count"], row["dtype"] or "none", row["op"] or "none",
+        -1 if row["root"] is None else row["root"], row["algorithm"],
+        _number(row["median_us"]), _number(row["algbw_gbs"]), _number(row["busbw_gbs"]),
+        row["wrong"], _beside(row, noise),
+    ).rstrip()  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _beside(row: Row, noise: float) -> str:
+    mark = verdict(row, noise)
+    if not mark:
+        return ""
+    low, high = row["vs_vendor_ci"]
+    return f"{row['vs_vendor']:5.2f}x [{low:.2f}, {high:.2f}] {mark}"

@@ -1,0 +1,154 @@
+"""How a time is taken.
+
+One repetition of one contender is the longest of all ranks' own times, after a barrier of our
+own.  Contenders take turns on the same buffers in an order that is shuffled from a seed which all
+ranks share; results are checked before and after; garbage is not collected meanwhile.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+from mpi4py import MPI
+
+from ..communicator import Communicator
+from .cases import VENDOR
+from .patterns import Array
+from .trial import Trial
+
+WARM_UP = 2
+LEAST = 8
+MOST = 1000
+"""Rounds of warm-up at every size; fewest and most repetitions."""
+
+Action: TypeAlias = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A way to run a trial: its name, the call to time, and what to do when it is done with."""
+
+    name: str
+    run: Action
+    free: Action
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What was measured of one contender: microseconds a repetition, on rank 0; wrong elements."""
+
+    name: str
+    samples_us: list[float]
+    wrong: int
+
+
+def contender(trial: Trial, comm: Communicator, name: str, persistent: bool = True) -> Contender:
+    """A plan that is bound once, or the blocking call; the vendor's is always its blocking call."""
+    if name == VENDOR:
+        return Contender(name, trial.call(comm.vendor), _nothing)
+    if not persistent:
+        return Contender(name, trial.call(comm, algorithm=name), _nothing)
+    plan = trial.call(comm, suffix="_init", algorithm=name)()
+    return Contender(name, plan.run, plan.Free)
+
+
+def measure(
+    trial: Trial, comm: Communicator, contenders: Sequence[Contender], seconds: float, seed: str
+) -> list[Timing]:
+    """Time all contenders of one trial in about so many seconds; to be called by all ranks alike.
+
+    One that gives a wrong result is not timed: its samples are empty.
+    """
+    before = [verify(trial, comm, one) for one in contenders]
+    right = [one for one, wrong in zip(contenders, before, strict=True) if not wrong]
+    samples = _samples(trial, comm, right, seconds, seed) if right else {}
+    after = [verify(trial, comm, one) if one in right else 0 for one in contenders]
+    return [
+        Timing(one.name, samples.get(one.name, []), first + last)
+        for one, first, last in zip(contenders, before, after, strict=True)
+    ]
+
+
+def verify(trial: Trial, comm: Communicator, one: Contender) -> int:
+    """Run once on fresh data; the number of wrong elements on all ranks together."""
+    trial.fill()
+    one.run()
+    return int(comm.vendor.allreduce(trial.wrong()))
+
+
+def _samples(
+    trial: Trial, comm: Communicator, contenders: Sequence[Contender], seconds: float, seed: str
+) -> dict[str, list[float]]:
+    barrier = comm.Barrier_init(algorithm="dissemination")
+    actions = [one.run for one in contenders]
+    refill = trial.refill if trial.case.in_place else _nothing
+    orders = _orders(len(actions), seed)
+    with _without_garbage_collection():
+        start = perf_counter()
+        _take_turns(actions, barrier.run, refill, orders, WARM_UP)
+        pace = (perf_counter() - start) / WARM_UP
+        repetitions = _agree(comm.vendor, seconds / pace)
+        times = _take_turns(actions, barrier.run, refill, orders, repetitions)
+    barrier.Free()
+    longest = slowest_rank(comm.vendor, times)
+    return {one.name: column for one, column in zip(contenders, longest.T.tolist(), strict=True)}
+
+
+def _orders(count: int, seed: str) -> Iterator[list[int]]:
+    """Endless orders of the contenders, each shuffled anew; the same on every rank."""
+    random = Random(seed)
+    while True:
+        yield random.sample(range(count), count)
+
+
+def _take_turns(
+    actions: Sequence[Action],
+    barrier: Action,
+    refill: Action,
+    orders: Iterator[list[int]],
+    rounds: int,
+) -> Array:
+    """This rank's seconds: a row a repetition, a column an action."""
+    times = np.zeros((rounds, len(actions)))
+    for row in times:
+        for index in next(orders):
+            action = actions[index]
+            refill()
+            barrier()
+            start = perf_counter()
+            action()
+            row[index] = perf_counter() - start
+    return times
+
+
+def _agree(vendor: MPI.Intracomm, repetitions: float) -> int:
+    """The repetitions that the slowest rank can afford, between the fewest and the most."""
+    return max(LEAST, min(MOST, int(vendor.allreduce(repetitions, MPI.MIN))))
+
+
+def slowest_rank(vendor: MPI.Intracomm, seconds: Array) -> Array:
+    """The maximum over ranks of each time, in microseconds, on rank 0; zeros elsewhere."""
+    longest = np.zeros_like(seconds)
+    vendor.Reduce(seconds, longest, MPI.MAX, root=0)
+    return longest * 1e6
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _nothing() -> None:
+    pass

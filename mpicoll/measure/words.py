@@ -1,0 +1,76 @@
+"""What all formats share: sizes in words, the verdict beside the vendor, the header."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+Row: TypeAlias = dict[str, Any]
+
+FASTER, SLOWER, SAME = "+", "-", "="
+"""The verdicts: significantly faster than the vendor, slower, or neither."""
+
+
+def size_words(nbytes: int) -> str:
+    """A size with its binary unit: 8 B, 64 KiB, 1.5 MiB."""
+    value, unit = float(nbytes), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{value:.4g} {unit}"
+
+
+def noise_us(record: dict[str, Any]) -> float:
+    """The noise floor of a record, in microseconds."""
+    floor = record["environment"]["floor"]
+    return max(float(floor["empty_us"]), float(floor["skew_us"] or 0.0))
+
+
+def verdict(row: Row, noise: float) -> str:
+    """How a row stands beside the vendor: its interval must leave out 1, and its distance from the
+    vendor's median must exceed the noise; '' where there is no vendor."""
+    if row["vs_vendor"] is None or row["algorithm"] == "vendor":
+        return ""
+    low, high = row["vs_vendor_ci"]
+    apart = abs(row["vs_vendor"] - 1) * row["median_us"]
+    if low <= 1 <= high or apart <= noise:
+        return SAME
+    return FASTER if low > 1 else SLOWER
+
+
+def title_lines(record: dict[str, Any]) -> list[str]:
+    """What was measured where, in comment lines."""
+    environment, floor = record["environment"], record["environment"]["floor"]
+    cores = ", ".join(f"{count} cores of {host}" for host, count in environment["cores"].items())
+    mpi = record["mpi"]
+    lines = [
+        f"# mpicoll {record['mpicoll']}, {record['started']}",
+        f"# {mpi['vendor']}, {mpi['path'] or 'file not seen'}",
+        f"# {record['ranks']} ranks on {cores}, thread level {environment['thread_level']}",
+        f"# floor: {floor['round_us']:.2f} us a round of empty messages, "
+        f"{_skew(floor)}{floor['empty_us']:.2f} us a call that does nothing",
+    ]
+    if environment["oversubscribed"]:
+        lines.append(
+            "# WARNING: more ranks than cores: ranks wait for each other's time slices; "
+            "these times mean little and are no bandwidth"
+        )
+    return lines
+
+
+def _skew(floor: dict[str, Any]) -> str:
+    return "" if floor["skew_us"] is None else f"{floor['skew_us']:.2f} us between ranks, "
+
+
+def call_words(record: dict[str, Any]) -> str:
+    """How our algorithms were called, and the vendor."""
+    ours = (
+        "a plan bound once" if record["environment"]["method"]["persistent"] else "a blocking call"
+    )
+    return f"# ours: {ours}; the vendor's: a blocking call on the same buffers, taking turns"
+
+
+def not_run(record: dict[str, Any], collective: str) -> list[str]:
+    """What did not run, and why, in comment lines."""
+    reasons = record["environment"]["method"]["not_run"].get(collective, {})
+    return [f"# not run: {name} ({reason})" for name, reason in reasons.items()]
