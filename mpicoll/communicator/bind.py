@@ -303,5 +303,5 @@ def _reduce_scatter(
     source.counts = counts
     return Call(
         "reduce_scatter", comm.rank, None if in_place else source, recv, operator=combine,
-        end=Place([(first, mine)], Memory.RECV), sizes=dict(enumerate(counts)), equal=equal,
+        end=Place(((first, mine),), Memory.RECV), sizes=dict(enumerate(counts)), equal=equal,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 from ..schedule.contract import CONTRACTS, Contract, Cut
 from ..transport.buffers import Buffer, overlap
-from ..transport.layout import Place
+from ..transport.layout import Place, Slots
 from ..transport.operators import Operator
 from ..transport.program import Memory
 
@@ -91,9 +91,9 @@ class Call:
         return send.memory == (first, first + recv.counts[self.rank] * itemsize)
 
 
-def slots(buffer: Buffer) -> list[tuple[int, int]]:
+def slots(buffer: Buffer) -> Slots:
     """(start, count) of each of a buffer's blocks."""
-    return list(zip(buffer.starts, buffer.counts, strict=True))
+    return tuple(zip(buffer.starts, buffer.counts, strict=True))
 
 
 def _place(buffer: Buffer | None, memory: Memory) -> Place | None:

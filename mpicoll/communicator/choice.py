@@ -1,4 +1,4 @@
-"""Which algorithm runs: the one that was named, or the cheapest by the model of those that serve."""
+"""Which algorithm runs: the one that was named, or the cheapest by the model that serves."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from .make import Channel, make_plan
 from .objects import ObjectCollectives
 
 TAGS = 32768
-"""The tags that every MPI has: 0 to MPI_TAG_UB, which is at least 32767 (MPI 4.1, section 9.1.2)."""
+"""The tags that every MPI has, from 0: MPI_TAG_UB is at least 32767 (MPI 4.1, section 9.1.2)."""
 
 
 class Communicator(Children, ObjectCollectives, MPI.Intracomm):
@@ -38,6 +38,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     deterministic: bool
 
     def __new__(cls, comm: MPI.Comm, *, deterministic: bool = False) -> Communicator:
+        """Check what is wrapped; see the class."""
         if not isinstance(comm, MPI.Intracomm):
             raise TypeError(f"comm is a {type(comm).__name__}; pass an MPI.Intracomm")
         if comm == MPI.COMM_NULL:

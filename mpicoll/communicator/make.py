@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from mpi4py import MPI
 
-from ..schedule import Algorithm
-from ..transport.layout import layout
-from ..transport.placement import place
+from ..schedule import Algorithm, Cut
+from ..schedule.steps import split
+from ..transport.layout import Place, layout
+from ..transport.placement import place as place_blocks
 from ..transport.plan import Binding, Plan
+from ..transport.program import Program
+from ..transport.stripes import interleave, stripe_count
 from .call import Call
 
 
@@ -24,17 +29,8 @@ class Channel(NamedTuple):
 def make_plan(channel: Channel, call: Call, entry: Algorithm, ordered: bool) -> Plan:
     """Lay a call's buffers out for an algorithm, place its blocks and bind the result."""
     rank, size = channel.comm.rank, channel.comm.size
-    blocks = entry.block_count(size)
-    places = layout(
-        call.contract, rank, size, call.root, blocks, *call.places(), call.sizes, call.granule
-    )
-    program = place(
-        entry.schedule(rank, size, call.root, ordered=ordered),
-        places.start,
-        places.end,
-        places.sizes,
-        empty_messages=call.contract.idempotent,
-    )
+    case = Case(entry, rank, size, call.root, ordered, call.granule)
+    program = _program(case, *call.places(), tuple(call.sizes.items()), stripe_count(call.nbytes))
     buffers = [buffer for buffer in (call.send, call.recv) if buffer is not None]
     binding = Binding(
         channel.comm,
@@ -46,3 +42,46 @@ def make_plan(channel: Channel, call: Call, entry: Algorithm, ordered: bool) -> 
         [buffer.store for buffer in buffers if buffer.store],
     )
     return Plan(program, binding, entry.name)
+
+
+class Case(NamedTuple):
+    """What a program depends on beside the layout of memory."""
+
+    entry: Algorithm
+    rank: int
+    size: int
+    root: int
+    ordered: bool
+    granule: int
+
+
+@lru_cache(maxsize=256)
+def _program(
+    case: Case,
+    start: Place | None,
+    end: Place | None,
+    sizes: tuple[tuple[int, int], ...],
+    stripes: int,
+) -> Program:
+    """The program of a call; the same object for the same layout."""
+    whole = start or end
+    if case.entry.contract.cut is not Cut.VECTOR or whole is None:
+        return _place(case, start, end, dict(sizes))
+    programs, begin = [], 0
+    for count in split(whole.slots[0][1] // case.granule, stripes):
+        length = count * case.granule
+        source = start and start.part(begin, length)
+        programs.append(_place(case, source, end and end.part(begin, length), {}))
+        begin += length
+    return interleave(programs)
+
+
+def _place(
+    case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]
+) -> Program:
+    entry, rank, size, root, ordered, granule = case
+    blocks = entry.block_count(size)
+    places = layout(entry.contract, rank, size, root, blocks, start, end, sizes, granule)
+    rounds = entry.schedule(rank, size, root, ordered=ordered)
+    empty_messages = entry.contract.idempotent
+    return place_blocks(rounds, places.start, places.end, places.sizes, empty_messages)

@@ -104,7 +104,7 @@ class ObjectCollectives:
 
 
 def _choose(collective: str, name: str | None, size: int) -> Algorithm:
-    """The algorithm of that name, or the one with the fewest messages, that leaves objects whole."""
+    """The algorithm of that name, or the one with the fewest messages; it leaves objects whole."""
     if name is None:
         candidates = [entry for entry in serving(collective, size, False) if _whole(entry, size)]
         return min(candidates, key=lambda entry: MACHINE.alpha * entry.startups(size))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -10,13 +10,13 @@ from ..schedule.contract import Contract, Cut
 from ..schedule.steps import split
 from .program import Memory, Span
 
-Slots: TypeAlias = Sequence[tuple[int, int]]
+Slots: TypeAlias = tuple[tuple[int, int], ...]
 """(start, count) in elements: one for a whole vector, or one a rank."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Spans of the blocks that this rank starts and ends with, and the size of every known block."""
+    """Spans of the blocks that a rank starts and ends with, and the size of every known block."""
 
     start: Mapping[int, Span]
     end: Mapping[int, Span]
@@ -34,6 +34,10 @@ class Place:
         """The slot of a rank; a vector's only slot serves every rank."""
         start, count = self.slots[index if len(self.slots) > 1 else 0]
         return Span(self.memory, start, count)
+
+    def part(self, start: int, count: int) -> Place:
+        """A stretch of a vector."""
+        return Place(((self.slots[0][0] + start, count),), self.memory)
 
 
 def layout(

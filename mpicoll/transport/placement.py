@@ -73,8 +73,7 @@ class _Placement:
         if not exchanges or self._unsettled:
             exchanges.append(Exchange())
             self._settle(len(self._rounds), exchanges[-1].after)
-        busy = [e for e in exchanges if e.sends or e.receives or e.during or e.after]
-        return Program(busy, self._arena.high_water)
+        return Program(exchanges, self._arena.high_water)
 
     # -- one round
 
@@ -237,7 +236,7 @@ def _last_writes(rounds: Sequence[Round]) -> dict[Key, int]:
 
 
 def _deaths(rounds: Sequence[Round], at_end: set[Key]) -> tuple[set[Key], list[set[Key]]]:
-    """The blocks alive before the first round, and those that each round touches for the last time."""
+    """The blocks alive at first, and those that each round touches for the last time."""
     live = set(at_end)
     deaths = []
     for steps in reversed(rounds):

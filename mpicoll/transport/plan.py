@@ -61,7 +61,7 @@ class Plan:
         self._binding = binding
         self._datatypes: list[MPI.Datatype] = []
         self._memory = _memory(program, binding)
-        self._rounds = [self._bind(exchange) for exchange in program.rounds]
+        self._rounds = [self._bind(exchange) for exchange in program.rounds if exchange.busy]
         self._at = -1
         self._freed = False
 

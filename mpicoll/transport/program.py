@@ -75,10 +75,15 @@ class Exchange:
     during: list[Local] = field(default_factory=list)
     after: list[Local] = field(default_factory=list)
 
+    @property
+    def busy(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.sends or self.receives or self.during or self.after)
+
 
 @dataclass
 class Program:
-    """All rounds of one rank, and the scratch that they need, in elements."""
+    """All rounds of one rank, idle ones too, and the scratch that they need, in elements."""
 
     rounds: list[Exchange]
     scratch: int

@@ -1,0 +1,62 @@
+"""Stripes: a long vector is cut, and the same schedule runs on each part, a round apart.
+
+While one stripe's blocks are reduced the next one's are under way, a tree or a chain becomes a
+pipeline, and scratch is as small as the few stripes that are in flight, which fit the cache.
+Rounds are aligned over all ranks, so both ends of every message stand in the same merged round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .program import Combine, Exchange, Local, Memory, Message, Move, Program, Span
+
+STRIPE = 1 << 20
+"""The bytes of a stripe."""
+
+MOST = 64
+"""The most stripes of a vector."""
+
+
+def stripe_count(nbytes: int) -> int:
+    """The number of stripes of a vector of this many bytes: the same on every rank."""
+    return min(MOST, max(1, nbytes // STRIPE))
+
+
+def interleave(programs: Sequence[Program]) -> Program:
+    """One program of several: round k of stripe s is part of round k + s.
+
+    Stripes that are never in flight together share scratch.
+    """
+    if len(programs) == 1:
+        return programs[0]
+    depth = max(len(program.rounds) for program in programs)
+    scratch = max(program.scratch for program in programs)
+    rounds = [Exchange() for _ in range(depth + len(programs) - 1)]
+    for stripe, program in enumerate(programs):
+        offset = stripe % depth * scratch
+        for number, exchange in enumerate(program.rounds):
+            _merge(rounds[number + stripe], exchange, offset)
+    return Program(rounds, min(depth, len(programs)) * scratch)
+
+
+def _merge(into: Exchange, exchange: Exchange, offset: int) -> None:
+    into.sends += [_shift_message(message, offset) for message in exchange.sends]
+    into.receives += [_shift_message(message, offset) for message in exchange.receives]
+    into.during += [_shift_local(step, offset) for step in exchange.during]
+    into.after += [_shift_local(step, offset) for step in exchange.after]
+
+
+def _shift_message(message: Message, offset: int) -> Message:
+    return Message(message.peer, tuple(_shift(span, offset) for span in message.spans))
+
+
+def _shift_local(step: Local, offset: int) -> Local:
+    spans = [_shift(span, offset) for span in step]
+    return Combine(*spans) if isinstance(step, Combine) else Move(*spans)
+
+
+def _shift(span: Span, offset: int) -> Span:
+    if span.memory is not Memory.SCRATCH:
+        return span
+    return Span(span.memory, span.start + offset, span.length)
