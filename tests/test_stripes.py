@@ -1,0 +1,74 @@
+"""Stripes: the interleaved program of several parts gives what the parts give, in less scratch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mpicoll.schedule import Algorithm, Cut, catalogue
+from mpicoll.schedule.steps import split
+from mpicoll.transport.layout import Place, layout
+from mpicoll.transport.placement import place
+from mpicoll.transport.program import Memory, Program
+from mpicoll.transport.stripes import MOST, STRIPE, interleave, stripe_count
+from simulation import POISON, Rank, run
+
+COUNT = 23
+VECTORS = [
+    entry
+    for entries in catalogue().values()
+    for entry in entries.values()
+    if entry.contract.cut is Cut.VECTOR and not entry.contract.idempotent
+]
+
+
+def striped(entry: Algorithm, rank: int, size: int, root: int, stripes: int) -> Program:
+    programs, begin = [], 0
+    for count in split(COUNT, stripes):
+        lay = layout(
+            entry.contract, rank, size, root, entry.block_count(size),
+            Place(((begin, count),), Memory.SEND), Place(((begin, count),), Memory.RECV),
+        )  # fmt: skip
+        rounds = entry.schedule(rank, size, root, ordered=not entry.commutes)
+        programs.append(place(rounds, lay.start, lay.end, lay.sizes))
+        begin += count
+    return interleave(programs)
+
+
+@pytest.mark.parametrize("stripes", [1, 2, 5, 30])
+@pytest.mark.parametrize("entry", VECTORS, ids=lambda entry: f"{entry.collective}-{entry.name}")
+def test_stripes_give_the_whole(entry: Algorithm, stripes: int) -> None:
+    for size in (1, 2, 5, 8):
+        if entry.refusal(size) is not None:
+            continue
+        root = size - 1 if entry.contract.rooted else 0
+        ranks = []
+        for rank in range(size):
+            send = np.array([f"<{rank}:{i}>" for i in range(COUNT)], object)
+            program = striped(entry, rank, size, root, stripes)
+            ranks.append(Rank(program, send, np.full(COUNT, POISON, object)))
+        run(ranks, np.add)
+        for rank, result in enumerate(ranks):
+            ends = entry.contract.end(rank, size, root, 1)
+            expected = [
+                sorted(f"<{source}:{i}>" for source in range(size) if ends[0] >> source & 1)
+                for i in range(COUNT if ends else 0)
+            ]
+            found = [
+                sorted(f"<{word}" for word in str(value).split("<")[1:])
+                for value in result.memory[Memory.RECV]
+                if value != POISON
+            ]
+            assert found == expected
+
+
+def test_scratch_is_that_of_the_stripes_in_flight() -> None:
+    ring = catalogue()["allreduce"]["ring"]
+    # One stripe: rank r combines block r + 1 of two, which are 12 and 11 elements.
+    assert [striped(ring, rank, 2, 0, 1).scratch for rank in (0, 1)] == [11, 12]
+    # 23 stripes of one element take 2 rounds each: two are in flight, block 0 of one element each.
+    assert [striped(ring, rank, 2, 0, 23).scratch for rank in (0, 1)] == [0, 2]
+
+
+def test_stripe_count_by_bytes() -> None:
+    assert [stripe_count(n) for n in (0, 1, STRIPE, 2 * STRIPE - 1, 2 * STRIPE)] == [1, 1, 1, 1, 2]
+    assert stripe_count(1 << 40) == MOST
