@@ -167,9 +167,15 @@ def array_of(memory: object, name: str, writable: bool) -> Array:
         )
     if writable and not array.flags.writeable:
         raise ValueError(f"{name}: {type(memory).__name__} is read-only, expected a writable array")
-    if writable and not array.flags.c_contiguous and 0 in array.strides and array.size > 1:
+    if writable and not array.flags.c_contiguous and _is_folded(array):
         raise ValueError(f"{name}: strides {array.strides} put several elements in one place")
     return array
+
+
+def _is_folded(array: Array) -> bool:
+    """Whether several elements of an array are in one place."""
+    sides = zip(array.strides, array.shape, strict=True)
+    return any(step == 0 and length > 1 for step, length in sides)
 
 
 def _array(memory: Any) -> Array | None:
