@@ -16,8 +16,9 @@ from .catalogue import (
 )
 from .contract import CONTRACTS, Contract, Cut
 from .cost import Cost, Machine, cost, estimate, even_blocks
+from .draw import draw
 from .errors import ScheduleError, UnknownName, Unserved
-from .verify import Proof, verify, verify_rounds
+from .verify import Proof, sample_roots, verify, verify_rounds
 
 __all__ = [
     "CONTRACTS",
@@ -35,11 +36,13 @@ __all__ = [
     "catalogue",
     "collectives",
     "cost",
+    "draw",
     "estimate",
     "even_blocks",
     "find",
     "relays",
     "require",
+    "sample_roots",
     "serving",
     "verify",
     "verify_rounds",

@@ -12,13 +12,14 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from math import ceil, log2
 from types import CodeType
 
 from .contract import CONTRACTS, Contract, Cut
 from .errors import UnknownName, Unserved
 from .steps import Round, Rounds, ceil_log2, largest_power_of_two
 
-_FORM_FUNCTIONS = {"min": min, "max": max, "sum": sum, "range": range}
+_FORM_FUNCTIONS = {"min": min, "max": max, "sum": sum, "range": range, "ceil": ceil, "log2": log2}
 _REGISTERED: dict[tuple[str, str], Algorithm] = {}
 
 

@@ -125,7 +125,7 @@ def allgather_reduce(rank: int, size: int) -> Rounds:
     Cost: (p-1)(alpha + n beta + n gamma) in a single phase; scratch is p-1 vectors.
     Best for tiny vectors.  Keeps rank order.
     """
-    spaces = [f"from {peer}" for peer in range(size)]
+    spaces = [f"from_{peer}" for peer in range(size)]
     others = [peer for peer in range(size) if peer != rank]
     total = spaces[-1]
     yield [

@@ -9,7 +9,7 @@ WINDOW = 32
 """The most messages that ``linear`` keeps in flight each way."""
 
 
-@algorithm(rounds="-(-(p - 1) // 32)", startups="p - 1", volume="(p - 1) / p")
+@algorithm(rounds="ceil((p - 1) / 32)", startups="p - 1", volume="(p - 1) / p")
 def linear(rank: int, size: int) -> Rounds:
     """Each rank sends to each other at once, up to 32 messages in flight.
 
