@@ -15,7 +15,7 @@ from . import bind
 from .call import Call
 from .children import Children
 from .choice import choose
-from .forms import forms
+from .forms import forms, run_all
 from .make import Channel, make_plan
 from .objects import ObjectCollectives
 
@@ -116,9 +116,17 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         return self._traffic[0]
 
     def _plans(
-        self, call: Call, name: str | None, deterministic: bool | None, channel: Channel
+        self,
+        call: Call,
+        name: str | None,
+        deterministic: bool | None,
+        channel: Channel,
+        persistent: bool = False,
     ) -> Iterator[Plan]:
-        """The plans that carry out a call, one after the other."""
+        """The plans that carry out a call, one after the other; each depends on those before it.
+
+        Persistent: the last one alone, those before it having run.
+        """
         fixed = self.deterministic if deterministic is None else deterministic
         entry = choose(
             call.collective, name, self._size, call.nbytes, call.commutes, call.equal, fixed
@@ -126,7 +134,11 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         if not call.told and call.contract.rooted and relays(entry, self._size, call.root):
             counts = np.zeros(self._size, np.int64)
             counts[: len(call.sizes)] = list(call.sizes.values())
-            yield from self._plans(bind.bcast(self, counts, call.root), None, None, channel)
+            told = self._plans(bind.bcast(self, counts, call.root), None, None, channel)
+            if persistent:
+                run_all(told)
+            else:
+                yield from told
             call.sizes = dict(enumerate(counts.tolist()))
         yield make_plan(channel, call, entry, ordered=fixed or not call.commutes)
 

@@ -80,9 +80,7 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
             getattr(self.vendor, name)(*args, **kwargs)
             return
         call, channel = bind(self, *args, **kwargs), self._blocking_channel()
-        for plan in self._plans(call, algorithm, deterministic, channel):
-            plan.run()
-            plan.Free()
+        run_all(self._plans(call, algorithm, deterministic, channel))
 
     def nonblocking(self: Communicator, *args: Any, **kwargs: Any) -> Request | MPI.Request:
         algorithm, deterministic = _take_choice(kwargs)
@@ -99,7 +97,7 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
             methods = (getattr(self.vendor, method) for method in (name, nonblocking_name))
             return VendorPlan(*(partial(method, *args, **kwargs) for method in methods))
         call, channel = bind(self, *args, **kwargs), self._persistent_channel()
-        return _last(self._plans(call, algorithm, deterministic, channel))
+        return next(self._plans(call, algorithm, deterministic, channel, persistent=True))
 
     kinds = (
         (blocking, name, ""),
@@ -111,18 +109,15 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     return blocking, nonblocking, persistent
 
 
-def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:
-    return kwargs.pop("algorithm", None), kwargs.pop("deterministic", None)
-
-
-def _last(plans: Iterator[Plan]) -> Plan:
-    """Run all plans but the last, which is the one to keep."""
-    plan = next(plans)
-    for following in plans:
+def run_all(plans: Iterator[Plan]) -> None:
+    """Run one plan after the other, each before the next is made."""
+    for plan in plans:
         plan.run()
         plan.Free()
-        plan = following
-    return plan
+
+
+def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:
+    return kwargs.pop("algorithm", None), kwargs.pop("deterministic", None)
 
 
 def _dress(function: Method, bind: Bind, title: str, prefix: str) -> None:
