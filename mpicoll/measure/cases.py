@@ -115,6 +115,10 @@ class Case:
             (self.dtype == "float16", "MPI has no float16"),
             (self.operates and self.op == "affine", "MPI has no operator affine"),
             (
+                self.operates and self.dtype == "bool" and not self.op.startswith("l"),
+                f"MPI's {self.op} has no meaning for bool",
+            ),
+            (
                 self.operates and self.op in ("sum", "prod") and small,
                 "each MPI library has its own result where small integers overflow",
             ),
