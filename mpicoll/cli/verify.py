@@ -116,7 +116,7 @@ def prove(entry: Algorithm, ranks: Sequence[int], root: int | None) -> Outcome:
 
 
 def cases(entry: Algorithm, served: Iterable[int], root: int | None) -> Iterator[tuple[int, int]]:
-    """The (number of ranks, root) of all cases; ``root`` in place of a sample where there is one."""
+    """The (number of ranks, root) of all cases; ``root`` in place of a sample of them."""
     for size in served:
         fixed = entry.contract.rooted and root is not None
         for one in [root or 0] if fixed else sample_roots(entry.contract, size):

@@ -7,7 +7,7 @@ operations on the same contributions in the same order.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from .contract import Contract
@@ -26,6 +26,8 @@ from .steps import (
     Side,
     largest_power_of_two,
 )
+
+LOCAL = (Copy, Reduce)
 
 Space: TypeAlias = dict[int, int]
 """Block number -> number of the expression that is in it."""
@@ -101,41 +103,52 @@ class Simulation:
         for rank, mine in enumerate(steps):
             if mine:
                 self._land(rank, mine, mail)
-                self._local(rank, mine)
+                for step in mine:
+                    if isinstance(step, LOCAL):
+                        self._act(rank, step)
 
     def _land(self, rank: int, steps: Round, mail: Mail) -> None:
-        self._check_overwriting(rank, steps)
+        """Messages take the place of what was there, then others combine with what is there."""
+        places: list[tuple[str, int]] = []
         for_combining: list[tuple[RecvReduce, list[int]]] = []
         for step in steps:
             if isinstance(step, Recv):
                 values = mail[step.peer, rank].pop(0)
                 self._stores[rank][step.space].update(zip(step.blocks, values, strict=True))
+                places += [(step.space, block) for block in step.blocks]
             elif isinstance(step, RecvReduce):
                 for_combining.append((step, mail[step.peer, rank].pop(0)))
+        if places:
+            self._check_overwriting(rank, steps, places)
         for step, values in for_combining:
             self._combine(rank, step.space, step.blocks, values, step.side)
 
-    def _local(self, rank: int, steps: Round) -> None:
-        for step in steps:
-            if isinstance(step, Copy):
-                values = self._read(rank, step.source, step.blocks)
-                self._stores[rank][step.target].update(zip(step.blocks, values, strict=True))
-            elif isinstance(step, Reduce):
-                values = self._read(rank, step.source, step.blocks)
-                self._combine(rank, step.target, step.blocks, values, step.side)
+    def _act(self, rank: int, step: Copy | Reduce) -> None:
+        values = self._read(rank, step.source, step.blocks)
+        if isinstance(step, Copy):
+            self._stores[rank][step.target].update(zip(step.blocks, values, strict=True))
+        else:
+            self._combine(rank, step.target, step.blocks, values, step.side)
 
-    def _check_overwriting(self, rank: int, steps: Round) -> None:
-        """What lands in place of something may meet neither a send nor another arrival."""
-        landing = list(_places(steps, Recv))
-        if not landing:
+    def _check_overwriting(self, rank: int, steps: Round, places: list[tuple[str, int]]) -> None:
+        """What lands in these (space, block) may meet neither a send nor another arrival."""
+        sent = {
+            (step.space, one) for step in steps if isinstance(step, Send) for one in step.blocks
+        }
+        taken = {
+            (step.space, one)
+            for step in steps
+            if isinstance(step, RecvReduce)
+            for one in step.blocks
+        }
+        if len(set(places) - sent - taken) == len(places):
             return
-        busy = dict.fromkeys(_places(steps, Send), "is overwritten while it is sent")
-        twice = "is received twice in one round"
-        busy.update(dict.fromkeys(_places(steps, RecvReduce), twice))
-        for place in landing:
-            if place in busy:
-                raise ScheduleError(busy[place], rank, self.round, place[1])
-            busy[place] = twice
+        for place in places:
+            if place in sent:
+                raise ScheduleError("is overwritten while it is sent", rank, self.round, place[1])
+            if place in taken:
+                raise ScheduleError("is received twice in one round", rank, self.round, place[1])
+            taken.add(place)
 
     def _read(self, rank: int, space: str, blocks: Blocks) -> list[int]:
         here = self._stores[rank][space]
@@ -178,14 +191,6 @@ class Simulation:
         """The contributions that are in a block of a rank, as bits; 0 where nothing is."""
         here = self._stores[rank][space]
         return self.expressions.ranks[here[block]] if block in here else 0
-
-
-def _places(steps: Round, kind: type[Send | Recv | RecvReduce]) -> Iterator[tuple[str, int]]:
-    """The (space, block) of all blocks in the steps of one kind."""
-    for step in steps:
-        if isinstance(step, kind):
-            for block in step.blocks:
-                yield step.space, block
 
 
 def _neighbours(left: int, right: int) -> bool:
