@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from platform import node
@@ -24,6 +25,7 @@ from .options import (
     require_algorithms,
 )
 from .progress import progress
+from .repeat import run_launches
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -58,10 +60,12 @@ if TYPE_CHECKING:
               help="The table: nccl, osu or csv.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Shuffles the order of turns.")
 @click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
-              help="For the whole run; by default 1 a cell and at most 120.")
+              help="For a launch; by default 1 a cell and at most 120.")
+@click.option("--launches", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Jobs to start one after the other; with 4 or more their medians are compared.")
 def command(
     wanted: tuple[str, ...], ranks: int | None, json_file: Path | None, plot_file: Path | None,
-    report: str, call: str, **options: Any,
+    report: str, call: str, launches: int, **options: Any,
 ) -> None:
     """Time every algorithm of the COLLECTIVEs (all, if none is named) beside the vendor's.
 
@@ -70,14 +74,52 @@ def command(
     from ..measure.settings import Settings
 
     settings = Settings(wanted or collectives(), persistent=call == "persistent", **options)
+    outputs = Outputs(report, json_file, plot_file)
     number = launch.ranks_to_start(ranks)
     if number is not None:
         _require_runnable(settings, number)
-        _require_new_files(json_file, plot_file)
+        outputs.require_new()
+    if launches > 1:
+        sys.exit(_several(settings, number, launches, outputs))
     world = launch.enter(ranks)
     _require_runnable(settings, world.Get_size())
-    sys.exit(_bench(world, settings, report, (json_file, plot_file)))
+    sys.exit(_bench(world, settings, outputs))
 # fmt: on
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Where results go: the format of the table, and the files, if any."""
+
+    report: str
+    json_file: Path | None
+    plot_file: Path | None
+
+    def require_new(self) -> None:
+        """Raise ``click.UsageError`` where a file is there already or a plot cannot be drawn."""
+        from ..measure.plot import NoMatplotlib, require_matplotlib
+
+        for path in (self.json_file, self.plot_file):
+            _require_new(path)
+        try:
+            if self.plot_file is not None:
+                require_matplotlib()
+        except NoMatplotlib as error:
+            raise click.UsageError(str(error)) from error
+
+    def draw(self, record: dict[str, Any]) -> None:
+        """Draw the plot, if one is wanted."""
+        from ..measure.plot import plot
+
+        if self.plot_file is not None:
+            plot(record, self.plot_file)
+
+
+def _require_new(path: Path | None) -> None:
+    if path is not None and path.exists():
+        raise click.UsageError(f"{path} is there already and is not overwritten; name another")
+    if path is not None and not path.parent.is_dir():
+        raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
 
 
 def _require_runnable(settings: Settings, ranks: int) -> None:
@@ -94,22 +136,6 @@ def _require_runnable(settings: Settings, ranks: int) -> None:
         raise click.UsageError(f"--algorithms {names}: nothing to run; name at least one")
 
 
-def _require_new_files(json_file: Path | None, plot_file: Path | None) -> None:
-    """Raise ``click.UsageError`` where a file is there already or a plot cannot be drawn."""
-    from ..measure.plot import NoMatplotlib, require_matplotlib
-
-    for path in (json_file, plot_file):
-        if path is not None and path.exists():
-            raise click.UsageError(f"{path} is there already and is not overwritten; name another")
-        if path is not None and not path.parent.is_dir():
-            raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
-    try:
-        if plot_file is not None:
-            require_matplotlib()
-    except NoMatplotlib as error:
-        raise click.UsageError(str(error)) from error
-
-
 def _agree(world: MPI.Intracomm, check: Callable[[], None]) -> None:
     """Let rank 0 alone check what only it will touch; what it raises, all ranks raise."""
     problem: click.ClickException | None = None
@@ -123,20 +149,32 @@ def _agree(world: MPI.Intracomm, check: Callable[[], None]) -> None:
         raise problem
 
 
-def _bench(
-    world: MPI.Intracomm, settings: Settings, report: str, files: tuple[Path | None, Path | None]
-) -> int:
+def _several(settings: Settings, ranks: int | None, launches: int, outputs: Outputs) -> int:
+    """Run and merge several launches, print and save; the exit status."""
+    from ..measure.record import Record
+    from ..measure.report import render
+
+    if ranks is None:
+        raise click.UsageError(
+            f"--launches {launches}: a job is one launch; leave it out inside one"
+        )
+    merged = run_launches(settings, ranks, launches)
+    _print(render(merged, outputs.report))
+    Record(merged, outputs.json_file).add(merged["rows"])
+    outputs.draw(merged)
+    return 1 if any(row["wrong"] for row in merged["rows"]) else 0
+
+
+def _bench(world: MPI.Intracomm, settings: Settings, outputs: Outputs) -> int:
     """Measure, print and save; the exit status, the same on every rank."""
     from ..communicator import Communicator
-    from ..measure.plot import plot
 
-    json_file, plot_file = files
-    _agree(world, lambda: _require_new_files(json_file, plot_file))
+    _agree(world, outputs.require_new)
     with Communicator(world) as comm:
-        record = _record(comm, settings, json_file)
-        _measure(comm, settings, record, report)
-        if plot_file is not None and comm.Get_rank() == 0:
-            plot(record.data, plot_file)
+        record = _record(comm, settings, outputs.json_file)
+        _measure(comm, settings, record, outputs.report)
+        if comm.Get_rank() == 0:
+            outputs.draw(record.data)
         wrong: int = world.bcast(sum(row["wrong"] for row in record.rows))
     return 1 if wrong else 0
 

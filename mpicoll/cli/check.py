@@ -9,7 +9,13 @@ import click
 
 from ..schedule import collectives
 from . import launch
-from .options import algorithms_option, collective_argument, ranks_option, require_algorithms
+from .options import (
+    algorithms_option,
+    collective_argument,
+    ranks_option,
+    require_algorithms,
+    require_served,
+)
 from .progress import progress
 
 if TYPE_CHECKING:
@@ -37,7 +43,11 @@ def command(
     """
     names = wanted or collectives()
     require_algorithms(algorithms, names)
+    number = launch.ranks_to_start(ranks)
+    if number is not None:
+        require_served(algorithms, names, number)
     world = launch.enter(ranks)
+    require_served(algorithms, names, world.Get_size())
     sys.exit(_check(world, names, None if algorithms == ("all",) else algorithms, quick))
 
 

@@ -30,7 +30,8 @@ class Launcher:
 
     ``size``: the variable in which it tells its ranks how many they are; ``vendors``: how the names
     of the MPI libraries begin that it can start, all where there are none; ``signs``: what its
-    ``--version`` says; ``oversubscribe``: its options to run more ranks than there are cores.
+    ``--version`` says; ``oversubscribe``: its options to run more ranks than there are cores;
+    ``certain``: no other launcher sets its variable, as srun may set that of Hydra.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Launcher:
     vendors: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
     oversubscribe: tuple[str, ...] = ()
+    certain: bool = False
 
     def starts(self, vendor: str) -> bool:
         """Whether it can start an MPI library of that name."""
@@ -47,7 +49,7 @@ class Launcher:
 LAUNCHERS = (
     Launcher(
         "Open MPI's mpiexec", "OMPI_COMM_WORLD_SIZE", ("Open MPI", "Spectrum MPI"),
-        ("Open MPI", "OpenRTE", "PRRTE"), ("--oversubscribe",),
+        ("Open MPI", "OpenRTE", "PRRTE"), ("--oversubscribe",), certain=True,
     ),
     Launcher(
         "Hydra's mpiexec", "PMI_SIZE", ("MPICH", "MVAPICH", "Intel MPI"), ("HYDRA", "Intel(R) MPI"),
@@ -82,9 +84,9 @@ def current_job(environ: Mapping[str, str] = os.environ) -> Job | None:
 
 def default_ranks() -> int:
     """As many ranks as there are cores, and at least 2."""
-    from ..measure.environment import cores
+    from ..measure.environment import allowed_cores
 
-    return max(2, cores())
+    return max(2, len(allowed_cores()))
 
 
 def ranks_to_start(ranks: int | None, environ: Mapping[str, str] = os.environ) -> int | None:
@@ -124,7 +126,7 @@ def world() -> MPI.Intracomm:
 
     mpi, job, found = load_without_init(), current_job(), library()
     if not mpi.Is_initialized():
-        if job is not None and not job.launcher.starts(found["vendor"]):
+        if job is not None and job.launcher.certain and not job.launcher.starts(found["vendor"]):
             raise WrongLauncher(_mismatch(job, found, "cannot be started by it"))
         mpi.Init_thread()
     comm: MPI.Intracomm = mpi.COMM_WORLD
@@ -195,18 +197,23 @@ def command_line(mpiexec: Mpiexec, ranks: int, cores: int, argv: Sequence[str]) 
     return [mpiexec.path, *crowded, "-n", str(ranks), *python, *argv]
 
 
-def start(ranks: int, argv: Sequence[str]) -> int:
-    """Start the ranks of this command and wait for them; the exit status of the job."""
-    from ..measure.environment import NoLibrary, cores, library
+def start(ranks: int, argv: Sequence[str], quiet: bool = False) -> int:
+    """Start the ranks of a command and wait for them; the exit status of the job.
 
+    Quiet: without its standard output.
+    """
+    from ..measure.environment import NoLibrary, allowed_cores, library
+
+    cores = len(allowed_cores())
     try:
         mpiexec = find_mpiexec(library())
     except NoLibrary as error:
         raise click.ClickException(str(error)) from error
-    if ranks > cores():
-        click.echo(f"{ranks} ranks on {cores()} cores: times will mean little", err=True)
-    line = command_line(mpiexec, ranks, cores(), argv)
-    job = subprocess.run(line, stdin=subprocess.DEVNULL, env=_environment(), check=False)
+    if ranks > cores:
+        click.echo(f"{ranks} ranks on {cores} cores: times will mean little", err=True)
+    line = command_line(mpiexec, ranks, cores, argv)
+    out = subprocess.DEVNULL if quiet else None
+    job = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=out, env=_environment())
     return job.returncode if job.returncode >= 0 else 128 - job.returncode
 
 

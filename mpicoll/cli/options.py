@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..schedule import UnknownName, algorithms, collectives
+from ..schedule import UnknownName, Unserved, algorithms, collectives, find, require
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+)([KMG]?)(?:I?B)?", re.IGNORECASE)
@@ -113,6 +113,16 @@ def require_algorithms(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
         if name not in (*known, "all"):
             choices = ("all", *sorted(known))
             raise click.UsageError(str(UnknownName("algorithm", name, choices)))
+
+
+def require_served(names: tuple[str, ...], wanted: tuple[str, ...], ranks: int) -> None:
+    """Raise ``click.UsageError`` where a named algorithm cannot run on so many ranks at all."""
+    for collective in wanted:
+        for name in set(names).intersection(algorithms(collective)):
+            try:
+                require(find(collective, name), ranks)
+            except Unserved as error:
+                raise click.UsageError(str(error)) from error
 
 
 collective_argument = click.argument("wanted", metavar="[COLLECTIVE]...", nargs=-1, type=COLLECTIVE)

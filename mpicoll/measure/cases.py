@@ -141,18 +141,19 @@ def even_case(
     root: int = 0,
     in_place: bool = False,
 ) -> Case:
-    """The case of about ``nbytes`` bytes in equal blocks, at least an element each."""
-    count = max(1, nbytes // np.dtype(dtype).itemsize)
-    cut = CONTRACTS[collective].cut if collective in CONTRACTS else Cut.VECTOR
-    counts = {
-        Cut.VECTOR: (count,),
-        Cut.RANK: (max(1, count // size),) * size,
-        Cut.PAIR: (max(1, count // size),) * size**2,
-    }[cut]
-    method = METHODS.get(collective, ("",))[0]
-    return Case(
-        collective, method, counts, dtype, op, root, in_place and can_be_in_place(collective)
-    )
+    """The case of about ``nbytes`` bytes in equal blocks, at least an element each.
+
+    Raises ``UnknownName`` for a name that is not there, ``TypeError`` for an operator that has no
+    meaning for the dtype.
+    """
+    if collective not in CONTRACTS:
+        raise UnknownName("collective", collective, tuple(CONTRACTS))
+    contract, itemsize = CONTRACTS[collective], np.dtype(dtype).itemsize
+    parts = 1 if contract.cut is Cut.VECTOR else size
+    count = 0 if contract.idempotent else max(1, nbytes // itemsize // parts)
+    counts = (count,) * contract.blocks(size)
+    in_place = in_place and can_be_in_place(collective)
+    return Case(collective, METHODS[collective][0], counts, dtype, op, root, in_place)
 
 
 def can_be_in_place(collective: str) -> bool:

@@ -44,8 +44,7 @@ class Tally:
 def contenders(case: Case, size: int, wanted: Sequence[str] | None) -> list[str]:
     """What runs a case: the vendor where it can be trusted, the automatic choice, all that serve.
 
-    With ``wanted``, those of our algorithms alone; raises ``Unserved`` where none of a collective's
-    wanted ones can serve a case whose operator commutes and whose counts are equal.
+    With ``wanted``, those of our algorithms alone.
     """
     served = [one.name for one in serving(case.collective, size, case.commutes, case.equal_counts)]
     if wanted is not None:

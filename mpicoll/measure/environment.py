@@ -20,8 +20,6 @@ LISTED = ("MPI", "UCX_", "SLURM_", "OMPI_", "MPICH_", "I_MPI_", "FI_", "PMI")
 _SECRET = re.compile("JWT|TOKEN|SECRET|PASS|KEY|CRED|AUTH", re.IGNORECASE)
 _LIBRARY = re.compile(r"/lib(mpi|mpich|mpi_ilp64|mpi_cray|mpich_\w+)(-\w+)?\.(so[.\d]*|dylib|dll)$")
 
-THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
-
 
 class NoLibrary(RuntimeError):
     """No MPI library can be loaded; the message says how to install one."""
@@ -72,11 +70,20 @@ def library_path(maps: str = "/proc/self/maps") -> str:
     return next((path for path in paths if _LIBRARY.search(path)), "")
 
 
-def cores() -> int:
-    """The cores that this process may run on."""
+def allowed_cores() -> list[int]:
+    """The cores that this process may run on, by number."""
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        return sorted(os.sched_getaffinity(0))
+    return list(range(os.cpu_count() or 1))
+
+
+def thread_level(level: int) -> str:
+    """The name of a thread level as ``MPI.Query_thread`` gives it."""
+    from mpi4py import MPI
+
+    names = ("SINGLE", "FUNNELED", "SERIALIZED", "MULTIPLE")
+    levels = {getattr(MPI, f"THREAD_{name}"): name.lower() for name in names}
+    return levels[level]
 
 
 def variables(environ: dict[str, str] | None = None) -> dict[str, str]:
@@ -103,8 +110,7 @@ def _version(package: str) -> str:
 
 
 def _place() -> tuple[str, list[int]]:
-    allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(cores())
-    return node(), sorted(allowed)
+    return node(), allowed_cores()
 
 
 def describe(vendor: MPI.Intracomm) -> dict[str, Any]:
@@ -127,6 +133,6 @@ def describe(vendor: MPI.Intracomm) -> dict[str, Any]:
         "mapping": [{"rank": r, "host": h, "cores": own} for r, (h, own) in enumerate(places)],
         "cores": {name: len(own) for name, own in allowed.items()},
         "oversubscribed": any(ranks[name] > len(allowed[name]) for name in hosts),
-        "thread_level": THREAD_LEVELS[MPI.Query_thread()],
+        "thread_level": thread_level(MPI.Query_thread()),
         "variables": variables(),
     }

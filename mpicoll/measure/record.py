@@ -65,16 +65,22 @@ def _identity(case: Case, timing: Timing) -> Row:
 
 
 def _times(case: Case, size: int, summary: Summary | None) -> Row:
-    factor = bus_factor(case.collective, size)
-    speed = case.nbytes / summary.median / 1e3 if summary and factor is not None else None
     return {
         "median_us": summary and summary.median,
         "ci_us": summary and [summary.low, summary.high],
         "min_us": summary and summary.least,
         "max_us": summary and summary.most,
-        "algbw_gbs": speed,
-        "busbw_gbs": None if speed is None or factor is None else speed * factor,
+        **bandwidths(case.collective, case.nbytes, size, summary.median if summary else None),
     }
+
+
+def bandwidths(collective: str, nbytes: int, size: int, median_us: float | None) -> Row:
+    """Algorithm and bus bandwidth in GB/s; None for a barrier, or where nothing was measured."""
+    factor = bus_factor(collective, size)
+    if factor is None or median_us is None:
+        return {"algbw_gbs": None, "busbw_gbs": None}
+    speed = nbytes / median_us / 1e3
+    return {"algbw_gbs": speed, "busbw_gbs": speed * factor}
 
 
 def _beside(vendor: Summary | None, own: Summary | None) -> Row:

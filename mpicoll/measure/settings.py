@@ -31,12 +31,11 @@ class Settings:
     seed: int = 1
 
     def cases(self, size: int) -> list[Case]:
-        """All cells on so many ranks; sizes that come to the same count are one, and a barrier,
-        which has no size, is one cell."""
+        """All cells on so many ranks; sizes that come to the same counts are one cell."""
         every = (
             even_case(name, nbytes, size, self.dtype, self.op, self.root, self.in_place)
             for name in self.collectives
-            for nbytes in (self.sizes if name != "barrier" else self.sizes[:1])
+            for nbytes in self.sizes
         )
         return [case for case in dict.fromkeys(every) if self.contenders(case, size)]
 

@@ -91,13 +91,14 @@ def _samples(
     refill = trial.refill if trial.case.in_place else _nothing
     orders = _orders(len(actions), seed)
     with _without_garbage_collection():
-        start = perf_counter()
         _take_turns(actions, barrier.run, refill, orders, WARM_UP)
-        pace = (perf_counter() - start) / WARM_UP
-        repetitions = _agree(comm.vendor, seconds / pace)
-        times = _take_turns(actions, barrier.run, refill, orders, repetitions)
+        start, parts, more = perf_counter(), list[Array](), LEAST
+        while more:
+            parts.append(_take_turns(actions, barrier.run, refill, orders, more))
+            spent = comm.vendor.allreduce(perf_counter() - start, MPI.MAX)
+            more = _more(sum(map(len, parts)), spent, seconds)
     barrier.Free()
-    longest = slowest_rank(comm.vendor, times)
+    longest = slowest_rank(comm.vendor, np.concatenate(parts))
     return {one.name: column for one, column in zip(contenders, longest.T.tolist(), strict=True)}
 
 
@@ -128,9 +129,10 @@ def _take_turns(
     return times
 
 
-def _agree(vendor: MPI.Intracomm, repetitions: float) -> int:
-    """The repetitions that the slowest rank can afford, between the fewest and the most."""
-    return max(LEAST, min(MOST, int(vendor.allreduce(repetitions, MPI.MIN))))
+def _more(done: int, spent: float, seconds: float) -> int:
+    """How many repetitions to add: at most as many again, as far as time and ``MOST`` allow."""
+    affordable = int((seconds - spent) / spent * done)
+    return max(0, min(done, affordable, MOST - done))
 
 
 def slowest_rank(vendor: MPI.Intracomm, seconds: Array) -> Array:

@@ -6,6 +6,9 @@ from typing import Any, TypeAlias
 
 Row: TypeAlias = dict[str, Any]
 
+LEVEL = 0.05
+"""The chance below which a difference over several launches counts."""
+
 FASTER, SLOWER, SAME = "+", "-", "="
 """The verdicts: significantly faster than the vendor, slower, or neither."""
 
@@ -32,6 +35,8 @@ def verdict(row: Row, noise: float) -> str:
     if row["vs_vendor"] is None or row["algorithm"] == "vendor":
         return ""
     low, high = row["vs_vendor_ci"]
+    if row.get("p", 0.0) > LEVEL:
+        return SAME
     apart = abs(row["vs_vendor"] - 1) * row["median_us"]
     if low <= 1 <= high or apart <= noise:
         return SAME
@@ -63,11 +68,13 @@ def _skew(floor: dict[str, Any]) -> str:
 
 
 def call_words(record: dict[str, Any]) -> str:
-    """How our algorithms were called, and the vendor."""
+    """How our algorithms were called, and the vendor's; over how many launches."""
     ours = (
         "a plan bound once" if record["environment"]["method"]["persistent"] else "a blocking call"
     )
-    return f"# ours: {ours}; the vendor's: a blocking call on the same buffers, taking turns"
+    launches = record["environment"]["method"].get("launches", 1)
+    over = f"; medians over {launches} launches" if launches > 1 else ""
+    return f"# ours: {ours}; the vendor's: a blocking call on the same buffers, taking turns{over}"
 
 
 def not_run(record: dict[str, Any], collective: str) -> list[str]:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pkgutil
 from importlib import import_module
+from itertools import groupby
 from types import ModuleType
+from typing import Any
 
 from ...schedule import UnknownName
 
@@ -18,6 +20,14 @@ def formats() -> tuple[str, ...]:
     return tuple(
         module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")
     )
+
+
+def render(record: dict[str, Any], name: str) -> list[str]:
+    """The whole report of a complete record."""
+    out, rows = report_format(name), record["rows"]
+    sections = groupby(rows, key=lambda row: str(row["collective"]))
+    tables = [line for _, own in sections for line in out.section(record, list(own))]
+    return [*out.header(record), *tables, *out.footer(record)]
 
 
 def report_format(name: str) -> ModuleType:

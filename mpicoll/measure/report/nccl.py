@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..cases import can_be_in_place
 from ..statistics import CONFIDENCE
 from ..summary import summary_lines
 from ..words import Row, call_words, noise_us, not_run, title_lines, verdict
@@ -27,9 +28,10 @@ def header(record: dict[str, Any]) -> list[str]:
 def section(record: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     """The table of one collective."""
     place = "in-place" if rows[0]["in_place"] else "out-of-place"
+    place = f", {place}" if can_be_in_place(rows[0]["collective"]) else ""
     return [
         "#",
-        f"# {rows[0]['collective']}, {place}",
+        f"# {rows[0]['collective']}{place}",
         *not_run(record, rows[0]["collective"]),
         _comment(_NAMES, "vs vendor"),
         _comment(_UNITS, ""),

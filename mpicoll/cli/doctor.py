@@ -1,0 +1,123 @@
+"""``mpicoll doctor``: what is wrong with MPI here, and the cure of each problem."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import click
+
+from ..measure.devices import cuda_major, gpu_aware, nvidia_gpus
+from ..measure.environment import NoLibrary, allowed_cores, library, thread_level
+from . import launch
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report: what was looked at, what was found, and the cure of a problem."""
+
+    subject: str
+    found: str
+    cure: str = ""
+
+
+@click.command(name="doctor")
+def command() -> None:
+    """Look at the MPI library, its launcher, threads, cores and GPUs; name each problem's cure.
+
+    Run it alone, or under the launcher that is in doubt.  Where there is a problem the exit status
+    is 1.
+    """
+    findings = list(examine())
+    if _speaks():
+        click.echo("\n".join(lines(findings)))
+    sys.exit(1 if any(finding.cure for finding in findings) else 0)
+
+
+def _speaks() -> bool:
+    """Whether this rank prints: rank 0, or each of those that do not know of each other."""
+    mpi = sys.modules.get("mpi4py.MPI")
+    return mpi is None or not mpi.Is_initialized() or mpi.COMM_WORLD.Get_rank() == 0
+
+
+def lines(findings: list[Finding]) -> list[str]:
+    """The report."""
+    problems = sum(bool(finding.cure) for finding in findings)
+    verdict = f"{problems} problem{'s' if problems > 1 else ''}" if problems else "no problem found"
+    return [line for finding in findings for line in _lines(finding)] + [verdict]
+
+
+def _lines(finding: Finding) -> list[str]:
+    mark = "PROBLEM" if finding.cure else "ok"
+    cure = [f"{'':<9}{'':<14}cure: {finding.cure}"] if finding.cure else []
+    return [f"{mark:<9}{finding.subject:<14}{finding.found}", *cure]
+
+
+def examine() -> Iterator[Finding]:
+    """All findings; without an MPI library only that."""
+    try:
+        found = library()
+    except NoLibrary as error:
+        problem, _, cure = str(error).partition("; ")
+        yield Finding("MPI library", problem, cure)
+        return
+    yield Finding("MPI library", f"{found['vendor']}: {found['path'] or 'file not seen'}")
+    yield _launcher(found)
+    for part in (_world, _threads, _cores, _gpu):
+        yield part(found)
+
+
+def _launcher(found: dict[str, str]) -> Finding:
+    try:
+        mpiexec = launch.find_mpiexec(found)
+    except click.ClickException as error:
+        problem, _, cure = error.message.partition("; ")
+        return Finding("launcher", problem, cure.partition("; ")[2] or cure)
+    return Finding("launcher", f"{mpiexec.launcher.name} starts it: {mpiexec.path}")
+
+
+def _world(found: dict[str, str]) -> Finding:
+    """The ranks that the launcher announced and those that MPI sees; initialises MPI."""
+    try:
+        ranks = launch.ranks_to_start(None)
+        size = launch.world().Get_size()
+    except launch.WrongLauncher as error:
+        problem, _, cure = error.message.partition("; ")
+        return Finding("world", problem, cure)
+    alone = " (no job; give a command -n RANKS and it starts them)" if ranks else ""
+    return Finding("world", f"{size} rank{'s' if size > 1 else ''}{alone}")
+
+
+def _threads(found: dict[str, str]) -> Finding:
+    mpi = sys.modules["mpi4py.MPI"]
+    if not mpi.Is_initialized():
+        return Finding("threads", "not known, since MPI was not initialised")
+    return Finding("threads", thread_level(mpi.Query_thread()))
+
+
+def _cores(found: dict[str, str]) -> Finding:
+    """Cores and ranks of this host."""
+    mpi, allowed = sys.modules["mpi4py.MPI"], len(allowed_cores())
+    if not mpi.Is_initialized():
+        return Finding("cores", f"{allowed}")
+    here = mpi.COMM_WORLD.Split_type(mpi.COMM_TYPE_SHARED)
+    allowed = len(set().union(*here.allgather(allowed_cores())))
+    ranks = here.Get_size()
+    here.Free()
+    crowded = f"start at most {allowed} ranks a host, or give the job more cores"
+    return Finding("cores", f"{allowed} for {ranks} on this host", crowded * (ranks > allowed))
+
+
+def _gpu(found: dict[str, str]) -> Finding:
+    """GPUs, CuPy and whether MPI takes device pointers; imports nothing that is not there."""
+    gpus = nvidia_gpus()
+    if not gpus:
+        return Finding("GPU", "none seen (no nvidia-smi, or it lists none)")
+    aware = {True: "takes", False: "does not take", None: "does not say whether it takes"}
+    words = f"{', '.join(gpus)}; this MPI {aware[gpu_aware(found['path'])]} device buffers"
+    extra = f"cuda{max(12, min(13, cuda_major() or 12))}"
+    if find_spec("cupy") is None:
+        return Finding("GPU", f"{words}; CuPy is not installed", f"pip install 'mpicoll[{extra}]'")
+    return Finding("GPU", f"{words}; CuPy is installed")
