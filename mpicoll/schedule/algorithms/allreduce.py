@@ -26,7 +26,7 @@ def star(rank: int, size: int) -> Rounds:
 def reduce_bcast(rank: int, size: int) -> Rounds:
     """Reduce to rank 0, then broadcast, both on a binomial tree.
 
-    Cost: 2 q (alpha + n beta) + q n gamma.  Keeps rank order.
+    Cost: 2 q (alpha + n beta) + q n gamma.  Keeps rank order.  The baseline of the trees.
     """
     yield from reduce.binomial(rank, size, 0)
     yield from bcast.binomial(rank, size, 0)

@@ -11,7 +11,8 @@ from . import bcast, reduce
 def dissemination(rank: int, size: int) -> Rounds:
     """Each rank tells one further up, at twice the distance each round.
 
-    Cost: q alpha, the lower bound.  Source: Hensgen, Finkel, Manber, IJPP 17(1), 1988.
+    Cost: q alpha, the lower bound.  Best on any number of ranks.
+    Source: Hensgen, Finkel, Manber, IJPP 17(1), 1988.
     """
     for level in range(ceil_log2(size)):
         distance = 1 << level
@@ -35,7 +36,7 @@ def linear(rank: int, size: int) -> Rounds:
 def tree(rank: int, size: int) -> Rounds:
     """A reduce and a broadcast of nothing, on a binomial tree.
 
-    Cost: 2 q alpha.
+    Cost: 2 q alpha, in 2(p-1) messages.  Best where a network is easily crowded.
     """
     yield from reduce.binomial(rank, size, 0)
     yield from bcast.binomial(rank, size, 0)

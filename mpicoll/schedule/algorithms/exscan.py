@@ -52,7 +52,8 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     """Neighbouring groups exchange their totals; the upper one's ranks take them into account.
 
     Cost: q (alpha + n beta) + 2 q n gamma, with two vectors of scratch.  Its bits are those of the
-    canonical tree.  Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    canonical tree.  Best where results must not depend on the algorithm.
+    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
     """
     yield [copy(0, DATA, AUX)]
     for level in range(ceil_log2(size)):

@@ -79,7 +79,8 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     """Neighbouring groups exchange what the other still answers for, at twice the distance.
 
     Cost: as recursive halving, for any operator: groups that combine are neighbours, so rank order
-    is kept, at the price of blocks that do not lie side by side.
+    is kept, at the price of blocks that do not lie side by side.  Best where the operator does not
+    commute.
     Source: Bernaschi, Iannello, Lauria, J. Parallel Distrib. Comput. 63(1), 2003.
     """
     fold = Fold(size)
