@@ -65,6 +65,7 @@ def _any_failed(failed: bool, report: pytest.TestReport) -> bool:
             print(f"{report.longreprtext}\nThe other ranks still wait.", file=sys.__stderr__)
             sys.__stderr__.flush()
             MPI.COMM_WORLD.Abort(1)
+            os._exit(1)
     return bool(total[0])
 
 
