@@ -60,7 +60,7 @@ if TYPE_CHECKING:
               help="The table: nccl, osu or csv.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Shuffles the order of turns.")
 @click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
-              help="For a launch; by default 1 a cell and at most 120.")
+              help="For a launch; by default 1 a cell and at most 100.")
 @click.option("--launches", type=click.IntRange(min=1), default=1, show_default=True,
               help="Jobs to start one after the other; with 4 or more their medians are compared.")
 def command(

@@ -80,9 +80,8 @@ def _times(rows: Sequence[Row], over: Summary, size: int) -> Row:
 def _beside(rows: Sequence[Row], vendor: Sequence[Row] | None) -> Row:
     if vendor is None or len(_medians(vendor)) < len(rows):
         return {"vs_vendor": None, "vs_vendor_ci": None, "p": None}
-    ratios = summarize(
-        [theirs["median_us"] / own["median_us"] for theirs, own in zip(vendor, rows)]
-    )
+    pairs = zip(_medians(vendor), _medians(rows), strict=True)
+    ratios = summarize([theirs / own for theirs, own in pairs])
     return {
         "vs_vendor": ratios.median,
         "vs_vendor_ci": [ratios.low, ratios.high],

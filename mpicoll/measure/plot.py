@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .words import Row
+from .cases import VENDOR
+from .words import Row, size_words
 
 COLUMNS = 3
+MOST_TICKS = 5
 
 
 class NoMatplotlib(RuntimeError):
@@ -57,20 +59,44 @@ def _title(record: dict[str, Any]) -> str:
 
 
 def _panel(panel: Any, name: str, rows: Sequence[Row]) -> None:
-    for algorithm in dict.fromkeys(row["algorithm"] for row in rows):
-        points = [row for row in rows if row["algorithm"] == algorithm and row["median_us"]]
-        _curve(panel, algorithm, points)
-    panel.set(title=name, xlabel="bytes", ylabel="microseconds", yscale="log")
-    if any(row["bytes"] for row in rows):
-        panel.set_xscale("log", base=2)
+    panel.set_title(name)
+    measured = [row for row in rows if row["median_us"] is not None]
+    if any(row["bytes"] for row in measured):
+        _curves(panel, measured)
+    else:
+        _bars(panel, measured)
     panel.grid(True, which="major", alpha=0.3)
+
+
+def _curves(panel: Any, rows: Sequence[Row]) -> None:
+    """Time over size, with intervals."""
+    for index, algorithm in enumerate(dict.fromkeys(row["algorithm"] for row in rows)):
+        points = [row for row in rows if row["algorithm"] == algorithm]
+        sizes, times = ([row[key] for row in points] for key in ("bytes", "median_us"))
+        style = _style(algorithm, index)
+        panel.plot(sizes, times, label=algorithm, markersize=4, **style)
+        lows, highs = ([row["ci_us"][end] for row in points] for end in (0, 1))
+        panel.fill_between(sizes, lows, highs, alpha=0.15, color=style["color"], linewidth=0)
+    sizes = sorted({row["bytes"] for row in rows})
+    panel.set(xscale="log", yscale="log", ylabel="microseconds")
+    panel.set_xticks(sizes[:: -(-len(sizes) // MOST_TICKS)], minor=False)
+    panel.minorticks_off()
+    panel.xaxis.set_major_formatter(lambda value, _: size_words(round(value)))
+    panel.tick_params(axis="x", labelsize="small")
     panel.legend(fontsize="x-small")
 
 
-def _curve(panel: Any, algorithm: str, points: Sequence[Row]) -> None:
-    sizes = [row["bytes"] for row in points]
-    vendor = algorithm == "vendor"
-    style = {"color": "black", "linewidth": 2.2, "zorder": 3} if vendor else {"linewidth": 1.2}
-    panel.plot(sizes, [row["median_us"] for row in points], marker=".", label=algorithm, **style)
-    lows, highs = ([row["ci_us"][end] for row in points] for end in (0, 1))
-    panel.fill_between(sizes, lows, highs, alpha=0.2, color=style.get("color"))
+def _bars(panel: Any, rows: Sequence[Row]) -> None:
+    """Time alone, for what has no size."""
+    names = [row["algorithm"] for row in rows]
+    colors = [_style(name, index)["color"] for index, name in enumerate(names)]
+    panel.barh(names, [row["median_us"] for row in rows], color=colors)
+    panel.invert_yaxis()
+    panel.set_xlabel("microseconds")
+
+
+def _style(algorithm: str, index: int) -> dict[str, Any]:
+    """The vendor thick and black on top, ours each with a colour and a mark of its own."""
+    if algorithm == VENDOR:
+        return {"color": "black", "linewidth": 2.2, "marker": ".", "zorder": 3}
+    return {"color": f"C{(index - 1) % 10}", "linewidth": 1.2, "marker": "osv^D<>P*X"[index % 10]}
