@@ -17,6 +17,7 @@ from ..schedule import (
     sample_roots,
     verify,
 )
+from ..schedule.words import counted
 from .options import COLLECTIVE, Parsed
 from .progress import progress
 
@@ -48,7 +49,8 @@ class Outcome(NamedTuple):
         name = f"{self.entry.collective} {self.entry.name}"
         if self.fault is not None:
             return f"{name:<34}  FAILED at {self.fault}"
-        return f"{name:<34}{self.cases:>5} cases proved{''.join(self._remarks())}"
+        proved = f"{counted(self.cases, 'case'):>11} proved"
+        return f"{name:<34}{proved}{''.join(self._remarks())}"
 
     def _remarks(self) -> Iterator[str]:
         contract = self.entry.contract
@@ -130,7 +132,6 @@ def conclude(outcomes: Sequence[Outcome], seconds: float) -> int:
     failed = sum(outcome.fault is not None for outcome in outcomes)
     if proved + failed == 0:
         raise click.UsageError("nothing was proved: no case is left of these ranks and this root")
-    click.echo(
-        f"{len(outcomes)} algorithms, {proved} cases proved, {failed} failed, {seconds:.1f} s"
-    )
+    sums = f"{counted(len(outcomes), 'algorithm')}, {counted(proved, 'case')} proved"
+    click.echo(f"{sums}, {failed} failed, {seconds:.1f} s")
     return int(failed > 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from .catalogue import Algorithm, Form, require
@@ -24,17 +24,20 @@ from .steps import (
     Step,
     pair,
 )
+from .words import counted, members, ranges
 
 LARGEST = 16
 """The most ranks that a picture is readable for."""
 
 LEGEND = """\
-Columns are ranks, rows are blocks, a cell lists the ranks whose contributions are in the block;
-"." is nothing, "*" is new in this round.  "0 > 1" is a message from rank 0 to rank 1."""
+Columns are ranks, rows are blocks, a cell lists the ranks whose contributions are in the block
+(1-7/2: every second from 1 to 7); "." is nothing, "*" is new in this round.  "0 > 1" is a message
+from rank 0 to rank 1."""
 
 PAIR_LEGEND = """\
-Columns are ranks, rows are senders; a cell lists for whom the blocks of that sender are that are
-here.  "." is none, "*" is new in this round.  "0 > 1" is a message from rank 0 to rank 1."""
+Columns are ranks, rows are senders, a cell lists those for whom blocks of that sender are here
+(1-7/2: every second from 1 to 7); "." is none, "*" is new in this round.  "0 > 1" is a message
+from rank 0 to rank 1."""
 
 
 def draw(algorithm: Algorithm, size: int, root: int = 0, blocks: int | None = None) -> str:
@@ -58,16 +61,12 @@ def draw(algorithm: Algorithm, size: int, root: int = 0, blocks: int | None = No
 
 def _heading(algorithm: Algorithm, size: int, root: int, blocks: int | None) -> str:
     contract = algorithm.contract
-    title = f"{algorithm.collective} {algorithm.name}: {_count(size, 'rank')}"
+    title = f"{algorithm.collective} {algorithm.name}: {counted(size, 'rank')}"
     title += f", root {root}" if contract.rooted else ""
     if contract.cut is Cut.VECTOR:
-        title += f", {_count(algorithm.block_count(size, blocks), 'block')}"
+        title += f", {counted(algorithm.block_count(size, blocks), 'block')}"
     restrictions = "; ".join(algorithm.restrictions) or "none"
     return f"{title}\n\n{algorithm.help}\n\nRestrictions: {restrictions}."
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _prices(algorithm: Algorithm, size: int, root: int, blocks: int | None) -> str:
@@ -93,11 +92,10 @@ def _closed(form: Form, blocks: int) -> str:
 def _total(price: Cost, unit: int) -> str:
     busiest = max(range(len(price.messages)), key=lambda rank: price.bytes_sent[rank])
     even = len(set(price.bytes_sent)) == len(set(price.messages)) == 1
-    return (
-        f"{'Every rank' if even else f'Rank {busiest}'} sends "
-        f"{_share(price.bytes_sent[busiest], unit)} in {_count(price.messages[busiest], 'message')}"
-        f", all together {_share(sum(price.bytes_sent), unit)} in {sum(price.messages)}."
-    )
+    who = "Every rank" if even else f"Rank {busiest}"
+    mine = _share(price.bytes_sent[busiest], unit)
+    together = f"all together {_share(sum(price.bytes_sent), unit)} in {sum(price.messages)}"
+    return f"{who} sends {mine} in {counted(price.messages[busiest], 'message')}, {together}."
 
 
 def _share(nbytes: int, unit: int) -> str:
@@ -144,13 +142,12 @@ class _Picture:
         }
 
     def _held(self, rank: int, block: int, space: str) -> str:
-        bits = self._simulation.contributions(rank, block, space)
-        return _ranges([one for one in range(self._size) if bits >> one & 1])
+        return ranges(members(self._simulation.contributions(rank, block, space)))
 
     def _targets(self, source: int) -> list[str]:
         everywhere = range(self._size)
         return [
-            _ranges(
+            ranges(
                 [
                     target
                     for target in everywhere
@@ -184,13 +181,13 @@ class _Picture:
                 if isinstance(step, Reduce):
                     done = f"combined on the {step.side.value} of"
                 what = f"{self._name(step.blocks)} of {step.source}"
-                yield f"  {_ranges(ranks)}: {what} {done} {step.target}"
+                yield f"  {ranges(ranks)}: {what} {done} {step.target}"
 
     def _name(self, blocks: Blocks) -> str:
         if self._pairs:
             names = [f"{block // self._size} for {block % self._size}" for block in blocks]
             return ", ".join(names)
-        return f"block{'s' * (len(blocks) > 1)} {_ranges(sorted(blocks))}"
+        return f"block{'s' * (len(blocks) > 1)} {ranges(sorted(blocks))}"
 
 
 def _spaces(step: Step) -> tuple[str, ...]:
@@ -211,27 +208,16 @@ def _label(space: str, block: int) -> str:
     return f"block {block}" if space == DATA else f"{space} {block}"
 
 
-def _ranges(numbers: Iterable[int]) -> str:
-    """Rising numbers as ranges: 0-2,5."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][-1] == number - 1:
-            runs[-1][1:] = [number]
-        else:
-            runs.append([number])
-    return ",".join("-".join(map(str, run)) for run in runs) or "."
-
-
 def _table(before: dict[str, list[str]], after: dict[str, list[str]]) -> str:
     """The rows of a table under a heading of ranks; what changed has a star."""
     rows = {"": [f"{rank} " for rank in range(len(next(iter(after.values()))))]}
     for label, cells in after.items():
         pairs = zip(cells, before[label], strict=True)
         rows[label] = [cell + ("*" if cell != old else " ") for cell, old in pairs]
-    width = max(len(cell) for cells in rows.values() for cell in cells) + 1
+    widths = [max(map(len, column)) for column in zip(*rows.values(), strict=True)]
     margin = max(map(len, rows))
     lines = (
-        f"  {label:<{margin}} {''.join(f'{cell:>{width}}' for cell in cells)}"
+        f"  {label:<{margin}}  {' '.join(map(str.rjust, cells, widths))}"
         for label, cells in rows.items()
     )
     return "\n".join(line.rstrip() for line in lines)

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from . import words
 from .contract import Contract
 from .errors import ScheduleError
 from .fold import Fold
@@ -172,11 +173,11 @@ class Simulation:
         """Combine two expressions that have not met before, if they may meet."""
         lower, upper = self.expressions.ranks[left], self.expressions.ranks[right]
         if lower & upper and not self._contract.idempotent:
-            doubled = in_words(lower & upper)
+            doubled = words.ranks(lower & upper)
             raise ScheduleError(f"doubled contribution of {doubled}", rank, self.round, block)
         if self._ordered and not _neighbours(lower, upper):
             message = (
-                f"combines {in_words(lower)} on the left with {in_words(upper)} "
+                f"combines {words.ranks(lower)} on the left with {words.ranks(upper)} "
                 "on the right, which breaks rank order"
             )
             raise ScheduleError(message, rank, self.round, block)
@@ -196,9 +197,3 @@ class Simulation:
 def _neighbours(left: int, right: int) -> bool:
     """Whether the right set begins with the rank after the left set's last."""
     return right & -right == 1 << left.bit_length()
-
-
-def in_words(ranks: int) -> str:
-    """The ranks of a set, in words."""
-    numbers = [str(rank) for rank in range(ranks.bit_length()) if ranks >> rank & 1]
-    return ("rank " if len(numbers) == 1 else "ranks ") + ", ".join(numbers)

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from . import words
 from .catalogue import Algorithm
 from .contract import Contract
 from .errors import ScheduleError
 from .matching import check_messages
-from .simulate import Expressions, Simulation, in_words
+from .simulate import Expressions, Simulation
 from .steps import Round
 
 
@@ -90,7 +91,7 @@ def _check_end(simulation: Simulation, rank: int, block: int, ranks: int) -> Non
         kind, wrong = (
             ("missing", ranks & ~found) if ranks & ~found else ("unwanted", found & ~ranks)
         )
-        message = f"{kind} contribution of {in_words(wrong)} at the end"
+        message = f"{kind} contribution of {words.ranks(wrong)} at the end"
         raise ScheduleError(message, rank, simulation.round, block)
 
 
