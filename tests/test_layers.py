@@ -122,6 +122,6 @@ def test_import_adds_little() -> None:
 
 
 def test_the_function_algorithms_stays_what_the_layer_exports() -> None:
-    """A folder has the same name, and loading its modules must not put it in the function's place."""
+    """A folder has the same name; loading its modules must not put it in the function's place."""
     code = "import mpicoll\nmpicoll.algorithms('bcast')\nfrom mpicoll.schedule import algorithms"
     assert "mpicoll.schedule.algorithms.bcast" in loaded_after(f"{code}\nalgorithms('scan')")

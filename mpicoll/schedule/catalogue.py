@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache
 from math import ceil, log2
 from types import CodeType
 
-from . import algorithms as folder
+from .algorithms import __path__ as folder
 from .contract import CONTRACTS, Contract, Cut
 from .errors import UnknownName, Unserved
 from .steps import Round, Rounds, ceil_log2, largest_power_of_two
@@ -179,8 +179,8 @@ def algorithm(
 @cache
 def catalogue() -> dict[str, dict[str, Algorithm]]:
     """All algorithms: collective -> name -> algorithm, found by listing the folder."""
-    for module in pkgutil.iter_modules(folder.__path__):
-        importlib.import_module(f"{folder.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(folder):
+        importlib.import_module(f".algorithms.{module.name}", __package__)
     return {
         collective: {key[1]: value for key, value in _REGISTERED.items() if key[0] == collective}
         for collective in CONTRACTS

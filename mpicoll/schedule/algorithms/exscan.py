@@ -24,9 +24,9 @@ def linear(rank: int, size: int) -> Rounds:
 
 
 @algorithm(
-    rounds="1 + ceil(log2(p - 1))",
-    volume="1 + ceil(log2(p - 1))",
-    reduced="ceil(log2(p - 1))",
+    rounds="1 + ceil(log2(p - 1)) if p > 1 else 0",
+    volume="1 + ceil(log2(p - 1)) if p > 1 else 0",
+    reduced="ceil(log2(p - 1)) if p > 1 else 0",
 )
 def hillis_steele(rank: int, size: int) -> Rounds:
     """All vectors move up one rank; then a scan among the ranks that got one.
