@@ -36,8 +36,7 @@ def op(left, right):
     if comm.rank == 1:
         raise ArithmeticError("the fault")
     return left + right
-comm.Iallreduce(mine, got, op=op, algorithm="recursive_doubling").Wait()
-comm.Barrier()
+comm.Iscan(mine, got, op=op, algorithm="linear").Wait()
 """,
     "an operator raises in a plan": """
 def op(left, right):

@@ -38,7 +38,9 @@ def test_the_example_prints_what_it_says(
 def test_the_catalogue_is_current() -> None:
     command = [sys.executable, "-m", "mpicoll", "list", "--markdown"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
-    assert marked("mpicoll list --markdown").strip() == printed.stdout.strip()
+    assert marked("mpicoll list --markdown").strip() == printed.stdout.strip(), (
+        "paste what `mpicoll list --markdown` prints between the README's markers"
+    )
 
 
 def test_it_shows_what_the_benchmark_printed() -> None:
