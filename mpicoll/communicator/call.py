@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mpi4py import MPI
 
@@ -12,6 +13,7 @@ from ..transport.buffers import Buffer, overlap
 from ..transport.layout import Place, Slots
 from ..transport.operators import Operator
 from ..transport.program import Memory
+from .choice import check_root
 
 
 @dataclass
@@ -94,6 +96,17 @@ class Call:
 def slots(buffer: Buffer) -> Slots:
     """(start, count) of each of a buffer's blocks."""
     return tuple(zip(buffer.starts, buffer.counts, strict=True))
+
+
+def is_in_place(spec: Any) -> bool:
+    """Whether a buffer argument is ``MPI.IN_PLACE``."""
+    return isinstance(spec, MPI.InPlaceType)
+
+
+def is_root_of(comm: MPI.Comm, root: int) -> bool:
+    """Whether this rank is the root; ``ValueError`` where the root is no rank."""
+    check_root(root, comm.size)
+    return bool(comm.rank == root)
 
 
 def _place(buffer: Buffer | None, memory: Memory) -> Place | None:

@@ -11,7 +11,7 @@ from mpi4py import MPI
 
 from ..schedule import relays
 from ..transport.plan import Plan
-from . import bind
+from . import moving, reducing
 from .call import Call
 from .children import Children
 from .choice import choose
@@ -134,7 +134,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         if not call.told and call.contract.rooted and relays(entry, self._size, call.root):
             counts = np.zeros(self._size, np.int64)
             counts[: len(call.sizes)] = list(call.sizes.values())
-            told = self._plans(bind.bcast(self, counts, call.root), None, None, channel)
+            told = self._plans(moving.bcast(self, counts, call.root), None, None, channel)
             if persistent:
                 run_all(told)
             else:
@@ -144,24 +144,24 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     # -- collectives
 
-    Barrier, Ibarrier, Barrier_init = forms("Barrier", bind.barrier)
-    Bcast, Ibcast, Bcast_init = forms("Bcast", bind.bcast)
-    Gather, Igather, Gather_init = forms("Gather", bind.gather)
-    Gatherv, Igatherv, Gatherv_init = forms("Gatherv", bind.gatherv)
-    Scatter, Iscatter, Scatter_init = forms("Scatter", bind.scatter)
-    Scatterv, Iscatterv, Scatterv_init = forms("Scatterv", bind.scatterv)
-    Allgather, Iallgather, Allgather_init = forms("Allgather", bind.allgather)
-    Allgatherv, Iallgatherv, Allgatherv_init = forms("Allgatherv", bind.allgatherv)
-    Alltoall, Ialltoall, Alltoall_init = forms("Alltoall", bind.alltoall)
-    Alltoallv, Ialltoallv, Alltoallv_init = forms("Alltoallv", bind.alltoallv)
-    Alltoallw, Ialltoallw, Alltoallw_init = forms("Alltoallw", bind.alltoallw)
-    Reduce, Ireduce, Reduce_init = forms("Reduce", bind.reduce)
-    Allreduce, Iallreduce, Allreduce_init = forms("Allreduce", bind.allreduce)
+    Barrier, Ibarrier, Barrier_init = forms("Barrier", moving.barrier)
+    Bcast, Ibcast, Bcast_init = forms("Bcast", moving.bcast)
+    Gather, Igather, Gather_init = forms("Gather", moving.gather)
+    Gatherv, Igatherv, Gatherv_init = forms("Gatherv", moving.gatherv)
+    Scatter, Iscatter, Scatter_init = forms("Scatter", moving.scatter)
+    Scatterv, Iscatterv, Scatterv_init = forms("Scatterv", moving.scatterv)
+    Allgather, Iallgather, Allgather_init = forms("Allgather", moving.allgather)
+    Allgatherv, Iallgatherv, Allgatherv_init = forms("Allgatherv", moving.allgatherv)
+    Alltoall, Ialltoall, Alltoall_init = forms("Alltoall", moving.alltoall)
+    Alltoallv, Ialltoallv, Alltoallv_init = forms("Alltoallv", moving.alltoallv)
+    Alltoallw, Ialltoallw, Alltoallw_init = forms("Alltoallw", moving.alltoallw)
+    Reduce, Ireduce, Reduce_init = forms("Reduce", reducing.reduce)
+    Allreduce, Iallreduce, Allreduce_init = forms("Allreduce", reducing.allreduce)
     Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init = forms(
-        "Reduce_scatter_block", bind.reduce_scatter_block
+        "Reduce_scatter_block", reducing.reduce_scatter_block
     )
     Reduce_scatter, Ireduce_scatter, Reduce_scatter_init = forms(
-        "Reduce_scatter", bind.reduce_scatter
+        "Reduce_scatter", reducing.reduce_scatter
     )
-    Scan, Iscan, Scan_init = forms("Scan", bind.scan)
-    Exscan, Iexscan, Exscan_init = forms("Exscan", bind.exscan)
+    Scan, Iscan, Scan_init = forms("Scan", reducing.scan)
+    Exscan, Iexscan, Exscan_init = forms("Exscan", reducing.exscan)

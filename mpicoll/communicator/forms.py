@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mpi4py import MPI
 
+from ..schedule import collectives
 from ..transport.plan import Plan
 from ..transport.request import Request
 from .call import Call
@@ -122,7 +123,7 @@ def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:
 
 def _dress(function: Method, bind: Bind, title: str, prefix: str) -> None:
     """Give a method the name, the signature and the docstring that a reader expects."""
-    collective = bind.__name__
+    collective = max((c for c in collectives() if bind.__name__.startswith(c)), key=len)
     function.__name__ = title
     function.__qualname__ = f"Communicator.{title}"
     function.__doc__ = prefix + (inspect.getdoc(bind) or "") + _CHOICE.format(collective=collective)

@@ -76,9 +76,7 @@ def _program(
     return interleave(programs)
 
 
-def _place(
-    case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]
-) -> Program:
+def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]) -> Program:
     entry, rank, size, root, ordered, granule = case
     blocks = entry.block_count(size)
     places = layout(entry.contract, rank, size, root, blocks, start, end, sizes, granule)

@@ -1,4 +1,4 @@
-"""From mpi4py's arguments to calls: one function a method, with MPI's checks.
+"""From mpi4py's arguments to calls, for the collectives that move data.
 
 Each function takes the communicator and the arguments of the blocking method of its name.  What is
 wrong is a ``TypeError`` or a ``ValueError`` here, before the first message.
@@ -6,8 +6,6 @@ wrong is a ``TypeError`` or a ``ValueError`` here, before the first message.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,20 +14,8 @@ from mpi4py import MPI
 from ..schedule.steps import pair
 from ..transport.buffers import Buffer, as_bytes, per_rank, per_rank_v, per_rank_w, vector
 from ..transport.layout import Place
-from ..transport.operators import Operator, operator
 from ..transport.program import Memory
-from .call import Call, slots
-from .choice import check_root
-
-
-def _in_place(spec: Any) -> bool:
-    return isinstance(spec, MPI.InPlaceType)
-
-
-def _check_root(comm: MPI.Comm, root: int) -> bool:
-    """Whether this rank is the root."""
-    check_root(root, comm.size)
-    return bool(comm.rank == root)
+from .call import Call, is_in_place, is_root_of, slots
 
 
 def _check_count(name: str, came: int, expected: int, why: str) -> None:
@@ -41,9 +27,6 @@ def _constant(count: int, size: int) -> dict[int, int]:
     return dict.fromkeys(range(size), count)
 
 
-# -- moving data
-
-
 def barrier(comm: MPI.Comm) -> Call:
     """Wait until every rank has come (MPI 4.1, section 6.3)."""
     nothing = vector(np.empty(0, np.uint8), name="nothing", writable=True)
@@ -52,7 +35,7 @@ def barrier(comm: MPI.Comm) -> Call:
 
 def bcast(comm: MPI.Comm, buf: Any, root: int = 0) -> Call:
     """The root's buffer reaches every rank (MPI 4.1, section 6.4)."""
-    is_root = _check_root(comm, root)
+    is_root = is_root_of(comm, root)
     return Call(
         "bcast", comm.rank, None, as_bytes(vector(buf, name="buf", writable=not is_root)), root
     )
@@ -69,7 +52,7 @@ def gatherv(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Call:
 
 
 def _gather(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int, equal: bool) -> Call:
-    is_root = _check_root(comm, root)
+    is_root = is_root_of(comm, root)
     recv = _blocks(comm, recvbuf, "recvbuf", True, equal) if is_root else None
     send = _own(sendbuf, is_root)
     if send and recv:
@@ -86,7 +69,7 @@ def _gather(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int, equal: bool) 
 
 def _own(sendbuf: Any, may_be_in_place: bool) -> Buffer | None:
     """This rank's block, or None in place."""
-    if not _in_place(sendbuf):
+    if not is_in_place(sendbuf):
         return as_bytes(vector(sendbuf, name="sendbuf", writable=False))
     if not may_be_in_place:
         raise ValueError("sendbuf is MPI.IN_PLACE on a rank that is not the root; pass a buffer")
@@ -110,10 +93,10 @@ def scatterv(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Call:
 
 
 def _scatter(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int, equal: bool) -> Call:
-    is_root = _check_root(comm, root)
+    is_root = is_root_of(comm, root)
     send = _blocks(comm, sendbuf, "sendbuf", False, equal) if is_root else None
     recv, end = None, None
-    if not _in_place(recvbuf):
+    if not is_in_place(recvbuf):
         recv = as_bytes(vector(recvbuf, name="recvbuf", writable=True))
     elif send is None:
         raise ValueError("recvbuf is MPI.IN_PLACE on a rank that is not the root; pass a buffer")
@@ -153,7 +136,7 @@ def _allgather(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, equal: bool) -> Call:
 def alltoall(comm: MPI.Comm, sendbuf: Any, recvbuf: Any) -> Call:
     """Every rank has a block for every other, all of one size (MPI 4.1, section 6.8)."""
     recv = _blocks(comm, recvbuf, "recvbuf", True, True)
-    send = None if _in_place(sendbuf) else _blocks(comm, sendbuf, "sendbuf", False, True)
+    send = None if is_in_place(sendbuf) else _blocks(comm, sendbuf, "sendbuf", False, True)
     if send:
         _check_count("a block of sendbuf", send.counts[0], recv.counts[0], "one of recvbuf")
     sizes = _constant(recv.counts[0], comm.size**2)
@@ -163,7 +146,7 @@ def alltoall(comm: MPI.Comm, sendbuf: Any, recvbuf: Any) -> Call:
 def alltoallv(comm: MPI.Comm, sendbuf: Any, recvbuf: Any) -> Call:
     """Every rank has a block for every other, of any sizes (MPI 4.1, section 6.8)."""
     recv = _blocks(comm, recvbuf, "recvbuf", True, False)
-    send = None if _in_place(sendbuf) else _blocks(comm, sendbuf, "sendbuf", False, False)
+    send = None if is_in_place(sendbuf) else _blocks(comm, sendbuf, "sendbuf", False, False)
     return _alltoall(comm, send, recv)
 
 
@@ -171,7 +154,7 @@ def alltoallw(comm: MPI.Comm, sendbuf: Any, recvbuf: Any) -> Call:
     """Alltoallv with a datatype for each block, and displacements in bytes (MPI 4.1, 6.8)."""
     recv = per_rank_w(recvbuf, comm.size, name="recvbuf", writable=True)
     send = None
-    if not _in_place(sendbuf):
+    if not is_in_place(sendbuf):
         send = per_rank_w(sendbuf, comm.size, name="sendbuf", writable=False)
     return _alltoall(comm, send, recv)
 
@@ -184,124 +167,3 @@ def _alltoall(comm: MPI.Comm, send: Buffer | None, recv: Buffer) -> Call:
     sizes = {pair(rank, other, size): row[other] for other in range(size)}
     sizes |= {pair(other, rank, size): recv.counts[other] for other in range(size)}
     return Call("alltoall", rank, send, recv, sizes=sizes, equal=False, told=False, agreed=False)
-
-
-# -- reducing
-
-
-def reduce(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM, root: int = 0) -> Call:
-    """The root gets the combination of all vectors (MPI 4.1, section 6.9)."""
-    is_root = _check_root(comm, root)
-    recv = vector(recvbuf, name="recvbuf", writable=True) if is_root else None
-    if _in_place(sendbuf) and recv is None:
-        raise ValueError("sendbuf is MPI.IN_PLACE on a rank that is not the root; pass a buffer")
-    send, combine = _operands(sendbuf, recv, op)
-    return Call("reduce", comm.rank, send, recv, root, combine)
-
-
-def _operands(sendbuf: Any, recv: Buffer | None, op: Any) -> tuple[Buffer | None, Operator]:
-    """The input (None in place), which must match the output, and the operator for both."""
-    if _in_place(sendbuf):
-        assert recv is not None
-        return None, operator(op, recv)
-    send = vector(sendbuf, name="sendbuf", writable=False)
-    if recv is not None:
-        _check_alike(send, recv)
-    return send, operator(op, send)
-
-
-def _check_alike(send: Buffer, recv: Buffer) -> None:
-    if send.data.dtype != recv.data.dtype:
-        raise TypeError(_unlike(send, recv))
-    if sum(send.counts) != sum(recv.counts):
-        raise ValueError(
-            f"sendbuf has {sum(send.counts)} elements, but recvbuf has {sum(recv.counts)}"
-        )
-
-
-def _unlike(send: Buffer, recv: Buffer) -> str:
-    return (
-        f"sendbuf has dtype {send.data.dtype} and recvbuf {recv.data.dtype}; "
-        "a reduction needs the same on both sides"
-    )
-
-
-def allreduce(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Call:
-    """Every rank gets the combination of all vectors (MPI 4.1, section 6.9)."""
-    return _vectors("allreduce", comm, sendbuf, recvbuf, op)
-
-
-def scan(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Call:
-    """Rank r gets the combination of ranks 0 to r (MPI 4.1, section 6.11)."""
-    return _vectors("scan", comm, sendbuf, recvbuf, op)
-
-
-def exscan(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Call:
-    """Rank r gets the combination of ranks 0 to r-1; rank 0's recvbuf is left alone (6.11)."""
-    return _vectors("exscan", comm, sendbuf, recvbuf, op)
-
-
-def _vectors(collective: str, comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any) -> Call:
-    recv = vector(recvbuf, name="recvbuf", writable=True)
-    send, combine = _operands(sendbuf, recv, op)
-    return Call(collective, comm.rank, send, recv, operator=combine)
-
-
-def reduce_scatter_block(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, op: Any = MPI.SUM) -> Call:
-    """Each rank gets its block of the combination, all of one size (MPI 4.1, section 6.10)."""
-    recv = vector(recvbuf, name="recvbuf", writable=True)
-    total = sum(recv.counts)
-    if _in_place(sendbuf) and total % comm.size:
-        raise ValueError(
-            f"recvbuf has {total} elements, but in place it needs a multiple of {comm.size}"
-        )
-    count = total // comm.size if _in_place(sendbuf) else total
-    return _reduce_scatter(comm, sendbuf, recv, [count] * comm.size, op, equal=True)
-
-
-def reduce_scatter(
-    comm: MPI.Comm,
-    sendbuf: Any,
-    recvbuf: Any,
-    recvcounts: Sequence[int] | None = None,
-    op: Any = MPI.SUM,
-) -> Call:
-    """Each rank gets its block of the combination, of any sizes (MPI 4.1, section 6.10).
-
-    Without ``recvcounts`` the counts are the sizes of the ranks' receive buffers, gathered first.
-    """
-    recv = vector(recvbuf, name="recvbuf", writable=True)
-    if recvcounts is None and _in_place(sendbuf):
-        raise TypeError("recvcounts is None; in place, pass the number of elements of each rank")
-    if recvcounts is None:
-        recvcounts = comm.allgather(sum(recv.counts) // recv.granule)
-    counts = [int(count) * recv.granule for count in recvcounts]
-    if len(counts) != comm.size or min(counts) < 0:
-        raise ValueError(
-            f"recvcounts is {list(recvcounts)}; it needs {comm.size} counts, none negative"
-        )
-    return _reduce_scatter(comm, sendbuf, recv, counts, op, equal=len(set(counts)) == 1)
-
-
-def _reduce_scatter(
-    comm: MPI.Comm, sendbuf: Any, recv: Buffer, counts: list[int], op: Any, equal: bool
-) -> Call:
-    mine, first = counts[comm.rank], recv.starts[0]
-    in_place = _in_place(sendbuf)
-    source = recv if in_place else vector(sendbuf, name="sendbuf", writable=False)
-    name = "recvbuf, in place," if in_place else "sendbuf"
-    if source.data.dtype != recv.data.dtype:
-        raise TypeError(_unlike(source, recv))
-    if sum(source.counts) != sum(counts) and not (in_place and sum(source.counts) > sum(counts)):
-        raise ValueError(
-            f"{name} has {sum(source.counts)} elements, but the counts add up to {sum(counts)}"
-        )
-    if sum(recv.counts) < mine:
-        raise ValueError(f"recvbuf has {sum(recv.counts)} elements, but its count is {mine}")
-    combine = operator(op, source)
-    source.starts = [source.starts[0] + start for start in [0, *accumulate(counts)][:-1]]
-    source.counts = counts
-    return Call(
-        "reduce_scatter", comm.rank, None if in_place else source, recv, operator=combine,
-        end=Place(((first, mine),), Memory.RECV), sizes=dict(enumerate(counts)), equal=equal,
-    )  # fmt: skip
