@@ -100,13 +100,9 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
         call, channel = bind(self, *args, **kwargs), self._persistent_channel()
         return next(self._plans(call, algorithm, deterministic, channel, persistent=True))
 
-    kinds = (
-        (blocking, name, ""),
-        (nonblocking, nonblocking_name, "Non-blocking.  "),
-        (persistent, f"{name}_init", "Persistent: make a plan.  "),
-    )
-    for function, title, prefix in kinds:
-        _dress(function, bind, title, prefix)
+    _dress(blocking, bind, name, "", "None")
+    _dress(nonblocking, bind, nonblocking_name, "Non-blocking.  ", "Request")
+    _dress(persistent, bind, f"{name}_init", "Persistent: make a plan.  ", "Plan")
     return blocking, nonblocking, persistent
 
 
@@ -121,18 +117,25 @@ def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:
     return kwargs.pop("algorithm", None), kwargs.pop("deterministic", None)
 
 
-def _dress(function: Method, bind: Bind, title: str, prefix: str) -> None:
+def _dress(function: Method, bind: Bind, title: str, prefix: str, returns: str) -> None:
     """Give a method the name, the signature and the docstring that a reader expects."""
     collective = max((c for c in collectives() if bind.__name__.startswith(c)), key=len)
     function.__name__ = title
     function.__qualname__ = f"Communicator.{title}"
     function.__doc__ = prefix + (inspect.getdoc(bind) or "") + _CHOICE.format(collective=collective)
     signature = inspect.signature(bind)
-    first, *rest = signature.parameters.values()
-    choice = [
-        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=None)
-        for key in ("algorithm", "deterministic")
+    _, *given = signature.parameters.values()
+    parameters = [
+        inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
+        *given,
+        _keyword("algorithm", "str | None"),
+        _keyword("deterministic", "bool | None"),
     ]
     function.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[first.replace(name="self"), *rest, *choice]
+        parameters=parameters, return_annotation=returns
     )
+
+
+def _keyword(name: str, annotation: str) -> inspect.Parameter:
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, kind, default=None, annotation=annotation)
