@@ -28,8 +28,8 @@ def combine(op: object, left: Any, right: Any, dtype: Any = None, kind: Any = No
     a.flags.writeable = b.flags.writeable = False
     apart, over_left, over_right = np.empty_like(a), a.copy(), b.copy()
     found.combine(a, b, apart)
-    found.combine(over_left, b, over_left)
-    found.combine(a, over_right, over_right[:])  # the same memory, another object
+    found.combine(over_left, b, over_left[:])  # the same memory, another object
+    found.combine(a, over_right, over_right[:])
     texts = {str(x.tolist()) for x in (apart, over_left, over_right)}
     assert len(texts) == 1, texts  # as texts, in which a NaN is equal to a NaN
     assert apart.dtype == a.dtype

@@ -105,27 +105,27 @@ def per_rank_w(spec: object, size: int, *, name: str, writable: bool) -> Buffer:
     pieces = [Piece(d, count, kind) for (d, count), kind in zip(blocks, datatypes, strict=True)]
     elements = [element(kind) for kind in datatypes]
     if any(item.dtype is None for item in elements):
-        return _packed(parts, pieces)
-    lengths = [piece.entries * item.extent for piece, item in zip(pieces, elements, strict=True)]
-    offsets = [piece.offset for piece in pieces]
-    return _typed(parts, np.dtype(np.uint8), list(zip(offsets, lengths, strict=True)))
+        return _packed(parts, blocks, pieces)
+    sized = zip(blocks, elements, strict=True)
+    spans = [(displ, displ + count * item.extent) for (displ, count), item in sized]
+    return _typed(parts, np.dtype(np.uint8), blocks, spans)
 
 
 def _buffer(spec: Spec, blocks: Sequence[Block]) -> Buffer:
     """The buffer of some blocks of a spec."""
     dtype, extent = spec.element.dtype, spec.element.extent
-    if dtype is not None:
-        return _typed(spec, dtype, blocks)
-    return _packed(spec, [Piece(displ * extent, count, spec.datatype) for displ, count in blocks])
+    if dtype is None:
+        pieces = [Piece(displ * extent, count, spec.datatype) for displ, count in blocks]
+        return _packed(spec, blocks, pieces)
+    spans = [(displ * extent, (displ + count) * extent) for displ, count in blocks]
+    return _typed(spec, dtype, blocks, spans)
 
 
-def _typed(spec: Spec, dtype: np.dtype[Any], blocks: Sequence[Block]) -> Buffer:
-    """Blocks of elements that are items of one dtype, side by side in memory."""
-    array, granule, extent = spec.array, spec.element.granule, spec.element.extent
-    spans = [
-        _span(spec, count, displ, (displ * extent, (displ + count) * extent))
-        for displ, count in blocks
-    ]
+def _typed(
+    spec: Spec, dtype: np.dtype[Any], blocks: Sequence[Block], spans: Sequence[Span]
+) -> Buffer:
+    """Blocks that are items of one dtype, side by side; ``spans``: the bytes of each."""
+    array, spans = spec.array, _inside(spec, blocks, spans)
     layout: Strided | None = None
     if array.flags.c_contiguous and array.dtype.isnative:
         base = array.reshape(-1)
@@ -134,14 +134,14 @@ def _typed(spec: Spec, dtype: np.dtype[Any], blocks: Sequence[Block]) -> Buffer:
         layout = Strided(array, base, [_items(span, base.itemsize) for span in spans])
     data = base if base.dtype == dtype else _recast(base, dtype)
     starts = [start // data.itemsize for start, _ in spans]
-    counts = [count * granule for _, count in blocks]
+    counts = [(end - start) // data.itemsize for start, end in spans]
     memory = _touched(address(array), spans) if layout is None else _bounds(array, any(counts))
-    return Buffer(data, starts, counts, spec.datatype, granule, memory, layout)
+    return Buffer(data, starts, counts, spec.datatype, spec.element.granule, memory, layout)
 
 
-def _packed(spec: Spec, pieces: Sequence[Piece]) -> Buffer:
+def _packed(spec: Spec, blocks: Sequence[Block], pieces: Sequence[Piece]) -> Buffer:
     """Blocks of derived datatypes, as the bytes that MPI picks out."""
-    spans = [_span(spec, p.entries, p.offset, p.span()) for p in pieces]
+    spans = _inside(spec, blocks, [piece.span() for piece in pieces])
     counts = [piece.entries * piece.datatype.Get_size() for piece in pieces]
     data = np.empty(sum(counts), np.uint8)
     starts = list(accumulate(counts, initial=0))[:-1]
@@ -150,17 +150,16 @@ def _packed(spec: Spec, pieces: Sequence[Piece]) -> Buffer:
     return Buffer(data, starts, counts, spec.datatype, 1, memory, layout)
 
 
-def _span(spec: Spec, count: int, displ: int, span: Span) -> Span:
-    """The bytes of a block, if the memory has them all; ``ValueError`` if not."""
-    start, end = span
-    if start == end:
-        return min(start, spec.array.nbytes), min(end, spec.array.nbytes)
-    if start < 0 or end > spec.array.nbytes:
-        raise ValueError(
-            f"{spec.name}: count {count} at displacement {displ} takes bytes {start} to {end}, "
-            f"but the array has {spec.array.nbytes}; pass a larger array or a smaller count"
-        )
-    return span
+def _inside(spec: Spec, blocks: Sequence[Block], spans: Sequence[Span]) -> list[Span]:
+    """The bytes of each block, if the memory has them all; ``ValueError`` if not."""
+    length = spec.array.nbytes
+    for (displ, count), (start, end) in zip(blocks, spans, strict=True):
+        if start != end and (start < 0 or end > length):
+            raise ValueError(
+                f"{spec.name}: count {count} at displacement {displ} takes bytes {start} to {end}, "
+                f"but the array has {length}; pass a larger array or a smaller count"
+            )
+    return [(min(start, length), min(end, length)) for start, end in spans]
 
 
 def _items(span: Span, size: int) -> Span:
