@@ -122,9 +122,9 @@ def enter(ranks: int | None, argv: Sequence[str] | None = None) -> MPI.Intracomm
 
 def world() -> MPI.Intracomm:
     """``MPI.COMM_WORLD``, initialised; raises ``WrongLauncher`` where its size is not the job's."""
-    from ..measure.environment import library, load_without_init
+    from ..measure.environment import load_without_init
 
-    mpi, job, found = load_without_init(), current_job(), library()
+    found, job, mpi = _library(), current_job(), load_without_init()
     if not mpi.Is_initialized():
         if job is not None and job.launcher.certain and not job.launcher.starts(found["vendor"]):
             raise WrongLauncher(_mismatch(job, found, "cannot be started by it"))
@@ -145,6 +145,16 @@ def _mismatch(job: Job, found: Mapping[str, str], what: str) -> str:
         f"started by the wrong launcher: {job.launcher.name} announced {job.ranks} ranks "
         f"({job.launcher.size}={job.ranks}), but {found['vendor']} ({found['path']}) {what}; {cure}"
     )
+
+
+def _library() -> dict[str, str]:
+    """The MPI library in use; where there is none, how to get one as a ``click`` error."""
+    from ..measure.environment import NoLibrary, library
+
+    try:
+        return library()
+    except NoLibrary as error:
+        raise click.ClickException(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -202,13 +212,9 @@ def start(ranks: int, argv: Sequence[str], quiet: bool = False) -> int:
 
     Quiet: without its standard output.
     """
-    from ..measure.environment import NoLibrary, allowed_cores, library
+    from ..measure.environment import allowed_cores
 
-    cores = len(allowed_cores())
-    try:
-        mpiexec = find_mpiexec(library())
-    except NoLibrary as error:
-        raise click.ClickException(str(error)) from error
+    cores, mpiexec = len(allowed_cores()), find_mpiexec(_library())
     if ranks > cores:
         click.echo(f"{ranks} ranks on {cores} cores: times will mean little", err=True)
     line = command_line(mpiexec, ranks, cores, argv)

@@ -63,6 +63,8 @@ def _number(value: float | None) -> str:
 
 
 def _beside(row: Row, noise: float) -> str:
+    if row["wrong"]:
+        return "WRONG"
     mark = verdict(row, noise)
     if not mark:
         return ""
