@@ -398,6 +398,12 @@ def test_a_block_named_twice_and_a_message_of_nothing() -> None:
     assert message(exchange([send(1, ())], [recv(0, ())]), "bcast") == text
 
 
+def test_a_message_to_itself_that_would_meet_its_receive() -> None:
+    rounds = exchange([send(0, 0), recv(0, 0, AUX)], [])
+    text = "rank 0, round 0, block 0: a Send step names rank 0, which is itself"
+    assert message(rounds) == text
+
+
 def ring_of_three(
     first: Callable[[int], list[Step]], second: Callable[[int], list[Step]]
 ) -> Rounds:
