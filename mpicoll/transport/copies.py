@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from mpi4py import MPI
 
+from .datatypes import Held
+
 Span = tuple[int, int]
 """(start, end), in elements or bytes."""
 
@@ -101,20 +103,19 @@ class Piece(NamedTuple):
 
 
 class Packed(Layout):
-    """Elements of derived MPI datatypes, and their bytes in a row.
-
-    The datatypes are duplicated: MPI lets users free theirs while a call is under way.
-    """
+    """Elements of derived MPI datatypes, and their bytes in a row."""
 
     def __init__(
         self, array: np.ndarray[Any, Any], vector: np.ndarray[Any, Any], pieces: Iterable[Piece]
     ) -> None:
-        self._pieces: list[Piece] = []
-        self._array, self._vector, self._base = array, vector, address(array)
         used = [piece for piece in pieces if piece.entries and piece.datatype.Get_size()]
+        self._array, self._vector, self._base = array, vector, address(array)
         self.key = (self._base, *((p.offset, p.entries, p.datatype.handle) for p in used))
-        for piece in used:
-            self._pieces.append(piece._replace(datatype=piece.datatype.Dup().Commit()))
+        self._held = [Held(piece.datatype) for piece in used]
+        self._pieces = [
+            piece._replace(datatype=held.datatype)
+            for piece, held in zip(used, self._held, strict=True)
+        ]
 
     def load(self) -> None:
         """Pack the pieces, one after another."""
@@ -136,11 +137,6 @@ class Packed(Layout):
         for piece in self._pieces:
             memory = _memory(piece, base)
             position = piece.datatype.Unpack(vector, position, memory, MPI.COMM_SELF)
-
-    def __del__(self) -> None:
-        if not MPI.Is_finalized():
-            for piece in self._pieces:
-                piece.datatype.Free()
 
 
 def _memory(piece: Piece, base: int, readonly: bool = False) -> MPI.buffer:

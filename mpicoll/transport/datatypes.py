@@ -85,6 +85,21 @@ def _shape(record: np.dtype[Any]) -> list[object]:
     return [*((field[0], field[1]) for field in (record.fields or {}).values()), record.itemsize]
 
 
+class Held:
+    """A datatype of one's own, as long as somebody refers to this.
+
+    MPI lets users free their datatypes while a call is under way; so a derived one is duplicated.
+    """
+
+    def __init__(self, datatype: MPI.Datatype) -> None:
+        self._owned = not datatype.is_predefined
+        self.datatype = datatype.Dup().Commit() if self._owned else datatype
+
+    def __del__(self) -> None:
+        if self._owned and not MPI.Is_finalized():
+            self.datatype.Free()
+
+
 def label(datatype: MPI.Datatype) -> str:
     """The name of a datatype, for messages."""
     return datatype.name or "a derived datatype"

@@ -11,18 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from mpi4py import MPI
 
 from .buffers import Buffer
 from .copies import Packed
+from .custom import Array, Combine, by_callable, by_mpi
 from .datatypes import UNTYPED
 from .pairs import is_pair, maxloc, minloc
-
-Array: TypeAlias = np.ndarray[Any, Any]
-Combine: TypeAlias = Callable[[Array, Array, Array], object]
 
 
 @dataclass(frozen=True)
@@ -119,13 +117,9 @@ def operator(op: object, buffer: Buffer) -> Operator:
     ``TypeError`` for what has no meaning for the data and ``ValueError`` where ``element`` does not
     divide a count.
     """
-    if isinstance(buffer.layout, Packed):
-        raise TypeError(
-            "op: a derived datatype with gaps or several parts cannot be combined; pass an array "
-            "of the numbers alone, or of records"
-        )
     if isinstance(op, MPI.Op):
         return _mpi(op, buffer)
+    _refuse_derived(buffer)
     if isinstance(op, np.ufunc):
         return _ufunc(op, buffer.data.dtype)
     if isinstance(op, Op) or callable(op):
@@ -135,19 +129,34 @@ def operator(op: object, buffer: Buffer) -> Operator:
     )
 
 
+def _is_packed(buffer: Buffer) -> bool:
+    """Whether the data are bytes that MPI picked out."""
+    return isinstance(buffer.layout, Packed)
+
+
+def _refuse_derived(buffer: Buffer) -> None:
+    if _is_packed(buffer):
+        raise TypeError(
+            "op: elements of a derived datatype with gaps or several parts are only combined by "
+            "MPI.Op.Create; pass an array of the numbers alone, or of records"
+        )
+
+
 def _mpi(op: MPI.Op, buffer: Buffer) -> Operator:
     """The operator of an MPI.Op."""
+    if op != MPI.OP_NULL and not op.is_predefined:
+        granule = buffer.datatype.Get_size() if _is_packed(buffer) else buffer.granule
+        return Operator("user", by_mpi(op, buffer), op.Is_commutative(), granule)
+    _refuse_derived(buffer)
     dtype = buffer.data.dtype
     if op.handle in _RULES:
         return _predefined(op.handle, dtype, dtype == np.uint8 and buffer.datatype in UNTYPED)
-    if op.handle in _PAIR_OPERATORS:
-        found = _PAIR_OPERATORS[op.handle]
-        if not is_pair(dtype):
-            raise _no_meaning(found.name, dtype, "records of a real value and an integer index")
-        return found
-    if op == MPI.OP_NULL or op.is_predefined:
+    if op.handle not in _PAIR_OPERATORS:
         raise TypeError("op: MPI.REPLACE, MPI.NO_OP and MPI.OP_NULL do not combine anything")
-    return _user(op, buffer)
+    found = _PAIR_OPERATORS[op.handle]
+    if not is_pair(dtype):
+        raise _no_meaning(found.name, dtype, "records of a real value and an integer index")
+    return found
 
 
 @lru_cache(maxsize=1024)
@@ -204,45 +213,12 @@ def _no_meaning(name: str, dtype: object, served: str) -> TypeError:
     return TypeError(f"op: {name} has no meaning for {dtype}; it serves: {served}")
 
 
-def _user(op: MPI.Op, buffer: Buffer) -> Operator:
-    """The operator of ``MPI.Op.Create``."""
-    datatype, extent = buffer.datatype, buffer.datatype.Get_extent()[1]
-
-    def message(array: Array) -> list[Any]:
-        return [array.view(np.uint8), array.nbytes // extent, datatype]
-
-    def combine(left: Array, right: Array, out: Array) -> None:
-        if np.may_share_memory(left, out):
-            right = right.copy()
-            op.Reduce_local(message(left), message(right))
-            out[...] = right
-            return
-        if out is not right:
-            out[...] = right
-        op.Reduce_local(message(left), message(out))
-
-    return Operator("user", combine, op.Is_commutative(), buffer.granule)
-
-
 def _callable(op: Op, buffer: Buffer) -> Operator:
     """The operator of a Python callable."""
-    shape, name = (-1, *op.element), str(op)
     granule = prod(op.element)
     if any(count % granule for count in buffer.counts):
         raise ValueError(
-            f"op: {name} works on elements of shape {tuple(op.element)}, {granule} items each, "
+            f"op: {op} works on elements of shape {tuple(op.element)}, {granule} items each, "
             f"which do not divide the counts {buffer.counts}"
         )
-
-    def combine(left: Array, right: Array, out: Array) -> None:
-        if not out.size:
-            return
-        a, b = left.reshape(shape), right.reshape(shape).copy()
-        a.flags.writeable = False
-        result = op.function(a, b)
-        given = b if result is None else np.asarray(result)
-        if given.shape != b.shape:
-            raise ValueError(f"op: {name} returned shape {given.shape}, expected {b.shape}")
-        np.copyto(out.reshape(shape), given, casting="same_kind")
-
-    return Operator(name, combine, op.commute, granule)
+    return Operator(str(op), by_callable(op.function, op.element, str(op)), op.commute, granule)
