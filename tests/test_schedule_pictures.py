@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mpicoll.schedule import Unserved, catalogue, draw, find
+from mpicoll.schedule import Unserved, catalogue, find
+from mpicoll.schedule.draw import draw
 
 GOLDEN = Path(__file__).parent / "golden"
 

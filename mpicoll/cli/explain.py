@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ..schedule import Algorithm, draw, find
+from ..schedule import Algorithm, find
+from ..schedule.draw import draw
 from .options import COLLECTIVE
 
 

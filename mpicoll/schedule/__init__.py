@@ -16,7 +16,6 @@ from .catalogue import (
 )
 from .contract import CONTRACTS, Contract, Cut
 from .cost import Cost, Machine, cost, estimate, even_blocks
-from .draw import draw
 from .errors import ScheduleError, UnknownName, Unserved
 from .verify import Proof, sample_roots, verify, verify_rounds
 
@@ -36,7 +35,6 @@ __all__ = [
     "catalogue",
     "collectives",
     "cost",
-    "draw",
     "estimate",
     "even_blocks",
     "find",
