@@ -85,6 +85,11 @@ def _plain(spec: object, writable: bool) -> Buffer | None:
 
 def per_rank(spec: object, size: int, *, name: str, writable: bool) -> Buffer:
     """Equal blocks, one a rank; a count in the spec is that of one rank."""
+    plain = _plain(spec, writable)
+    if plain is not None and plain.data.size % size == 0:
+        count = plain.data.size // size
+        plain.starts, plain.counts = [rank * count for rank in range(size)], [count] * size
+        return plain
     parts = read(spec, name, writable)
     return _buffer(parts, parts.equal(size))
 

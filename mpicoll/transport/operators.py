@@ -177,6 +177,7 @@ def _kind(dtype: np.dtype[Any]) -> str:
     return {"b": "?", "u": "i"}.get(dtype.kind, dtype.kind)
 
 
+@lru_cache(maxsize=1024)
 def _ufunc(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Operator:
     """The operator of a ufunc of two arguments and one result."""
     if (ufunc.nin, ufunc.nout, ufunc.signature) != (2, 1, None):
