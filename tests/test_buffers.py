@@ -405,7 +405,7 @@ def test_a_column_by_a_derived_datatype(derived: Commit) -> None:
     column = derived(MPI.DOUBLE.Create_vector(3, 1, 4))
     buffer = recv([x.reshape(-1)[1:], 1, column])
     assert buffer.data.view("f8").tolist() == [1, 5, 9]
-    assert buffer.data.dtype == np.uint8 and buffer.counts == [24]
+    assert buffer.data.dtype == np.uint8 and buffer.counts == [24] and buffer.granule == 24
     buffer.data.view("f8")[...] = [-1, -5, -9]
     assert buffer.store
     buffer.store()

@@ -128,9 +128,9 @@ def _reduce_scatter(
         )
     if sum(recv.counts) < mine:
         raise ValueError(f"recvbuf has {sum(recv.counts)} elements, but its count is {mine}")
-    combine = operator(op, source)
     source.starts = [source.starts[0] + start for start in [0, *accumulate(counts)][:-1]]
     source.counts = counts
+    combine = operator(op, source)
     return Call(
         "reduce_scatter", comm.rank, None if in_place else source, recv, operator=combine,
         end=Place(((first, mine),), Memory.RECV), sizes=dict(enumerate(counts)), equal=equal,

@@ -151,8 +151,8 @@ def _packed(spec: Spec, blocks: Sequence[Block], pieces: Sequence[Piece]) -> Buf
     data = np.empty(sum(counts), np.uint8)
     starts = list(accumulate(counts, initial=0))[:-1]
     memory = _touched(address(spec.array), spans)
-    layout = Packed(spec.array, data, pieces)
-    return Buffer(data, starts, counts, spec.datatype, 1, memory, layout)
+    layout, granule = Packed(spec.array, data, pieces), max(1, spec.datatype.Get_size())
+    return Buffer(data, starts, counts, spec.datatype, granule, memory, layout)
 
 
 def _inside(spec: Spec, blocks: Sequence[Block], spans: Sequence[Span]) -> list[Span]:

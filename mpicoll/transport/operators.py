@@ -129,13 +129,8 @@ def operator(op: object, buffer: Buffer) -> Operator:
     )
 
 
-def _is_packed(buffer: Buffer) -> bool:
-    """Whether the data are bytes that MPI picked out."""
-    return isinstance(buffer.layout, Packed)
-
-
 def _refuse_derived(buffer: Buffer) -> None:
-    if _is_packed(buffer):
+    if isinstance(buffer.layout, Packed):
         raise TypeError(
             "op: elements of a derived datatype with gaps or several parts are only combined by "
             "MPI.Op.Create; pass an array of the numbers alone, or of records"
@@ -145,8 +140,7 @@ def _refuse_derived(buffer: Buffer) -> None:
 def _mpi(op: MPI.Op, buffer: Buffer) -> Operator:
     """The operator of an MPI.Op."""
     if op != MPI.OP_NULL and not op.is_predefined:
-        granule = buffer.datatype.Get_size() if _is_packed(buffer) else buffer.granule
-        return Operator("user", by_mpi(op, buffer), op.Is_commutative(), granule)
+        return Operator("user", by_mpi(op, buffer), op.Is_commutative(), buffer.granule)
     _refuse_derived(buffer)
     dtype = buffer.data.dtype
     if op.handle in _RULES:
