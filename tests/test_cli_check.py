@@ -38,7 +38,10 @@ def test_refusals() -> None:
     for arguments, message in (
         (["shuffle"], "unknown collective 'shuffle'; choose from: barrier"),
         (["--algorithms", "loop"], "unknown algorithm 'loop'; choose from: all"),
-        (["alltoall", "--algorithms", "ring"], "unknown algorithm 'ring'; choose from: all, bruck"),
+        (
+            ["alltoall", "--algorithms", "ring"],
+            "unknown algorithm 'ring'; choose from: all, vendor, bruck",
+        ),
         (["-n", "0"], "0 is not in the range x>=1"),
         (
             ["-n", "6", "allgather", "--algorithms", "recursive_doubling"],

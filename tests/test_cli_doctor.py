@@ -81,6 +81,8 @@ def test_command_lines(launcher: Callable[[str, str], Path]) -> None:
         ({"OMPI_COMM_WORLD_SIZE": "4"}, ("Open MPI's mpiexec", 4)),
         ({"PMI_SIZE": "3", "SLURM_NTASKS": "5"}, ("Hydra's mpiexec", 3)),
         ({"SLURM_STEP_NUM_TASKS": "8"}, ("srun", 8)),
+        ({"PMI_SIZE": "2", "MPICOLL_RANKS": "2"}, ("Hydra's mpiexec", 2)),
+        ({"MPICOLL_RANKS": "2"}, ("mpicoll -n", 2)),
         ({"PMI_SIZE": ""}, None),
     ],
 )
@@ -126,6 +128,13 @@ def test_a_job_of_the_wrong_launcher_stops_with_the_cure(command: tuple[str, ...
     assert "started by the wrong launcher" in told.stderr
     assert "announced 4 ranks" in told.stderr and "start with " in told.stderr
     assert library()["vendor"] in told.stderr
+
+
+def test_ranks_that_do_not_know_of_each_other_never_start_ranks_again() -> None:
+    told = run("check", "barrier", MPICOLL_RANKS="4")
+    assert told.returncode == 1
+    assert "mpicoll -n announced 4 ranks (MPICOLL_RANKS=4)" in told.stderr
+    assert "sees 1" in told.stderr
 
 
 def test_slurm_tasks_that_nothing_started_stop_with_the_cure() -> None:

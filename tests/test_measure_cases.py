@@ -92,6 +92,15 @@ def test_sent_data_and_significance() -> None:
     assert trial(1, "reduce", (2,)).receive is None
 
 
+def test_counts_of_what_is_sent_and_received() -> None:
+    send, receive = trial(1, "alltoall", (0, 1, 2, 3)).arguments
+    assert (send[1], receive[1]) == ([2, 3], [1, 3])
+    assert (send[2], receive[2]) == ([0, 16], [0, 8])  # an alltoallw's bytes
+    _, receive, root = trial(1, "gather", (1, 2), root=1).arguments
+    assert (receive[1], root) == ([1, 2], 1)
+    assert trial(0, "reduce_scatter", (1, 2)).arguments[2] == (1, 2)
+
+
 def test_in_place() -> None:
     whole = trial(1, "allgather", (1, 2), in_place=True)
     assert whole.send is None and whole.receive is not None

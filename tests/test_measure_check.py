@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,7 +41,7 @@ def off_by_one(data: Any) -> None:
 
 
 def past_the_end(data: Any) -> None:
-    data.base[-64] ^= 1
+    ctypes.c_ubyte.from_address(data.ctypes.data + data.nbytes).value ^= 1
 
 
 @pytest.mark.parametrize("spoil", [off_by_one, past_the_end])

@@ -56,6 +56,8 @@ def test_summary() -> None:
 
 def test_ratio_combines_intervals_on_a_logarithmic_scale() -> None:
     exact = Summary(1.0, 1.0, 1.0, 1.0, 1.0)
+    lopsided = ratio(Summary(2.0, 1.0, 8.0, 1.0, 8.0), exact)
+    assert (lopsided.value, lopsided.low, lopsided.high) == pytest.approx((2.0, 1.0, 8.0))
     wide = Summary(2.0, 1.0, 4.0, 1.0, 4.0)
     found = ratio(wide, exact)
     assert (found.value, found.low, found.high) == pytest.approx((2.0, 1.0, 4.0))
@@ -84,6 +86,7 @@ def test_twice_as_slow_is_told() -> None:
         ([1, 2, 3], [4, 5, 6], 2 / 20),  # 2 of the 20 ways to choose 3 of 6
         ([1, 2, 3, 4], [5, 6, 7, 8], 2 / 70),
         ([1, 4], [2, 3], 1.0),
+        ([1, 2, 3], [2, 2, 2], 1.0),  # ties: 4.5 of 9 pairs
         ([1, 3], [2, 4], 4 / 6),  # wins 1 of 4 pairs: ways with 0 or 1 wins are 2 of 6
     ],
 )

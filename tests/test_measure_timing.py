@@ -152,6 +152,11 @@ def test_the_vendor_is_left_out_where_it_cannot_be_trusted() -> None:
     assert settings.refusals(case, 2)["vendor"] == "MPI has no float16"
 
 
+def test_the_vendor_alone_may_be_measured() -> None:
+    settings = Settings(("allgather",), (64,), ("vendor",))
+    assert [settings.contenders(case, 3) for case in settings.cases(3)] == [["vendor"]]
+
+
 def test_time_is_a_second_a_cell_up_to_a_limit() -> None:
     settings = Settings(("bcast",), (8,))
     assert settings.time(3) == 3.0

@@ -55,8 +55,12 @@ LAUNCHERS = (
         "Hydra's mpiexec", "PMI_SIZE", ("MPICH", "MVAPICH", "Intel MPI"), ("HYDRA", "Intel(R) MPI"),
     ),
     Launcher("srun", "SLURM_STEP_NUM_TASKS"),
+    Launcher("mpicoll -n", "MPICOLL_RANKS"),
 )  # fmt: skip
 """Known launchers, the first that fits counting."""
+
+OURS = LAUNCHERS[-1].size
+"""The variable that we set for the ranks that we start, so that they never start ranks again."""
 
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 """Open MPI refuses root without these; set for the ranks that we start when the user is root."""
@@ -219,7 +223,8 @@ def start(ranks: int, argv: Sequence[str], quiet: bool = False) -> int:
         click.echo(f"{ranks} ranks on {cores} cores: times will mean little", err=True)
     line = command_line(mpiexec, ranks, cores, argv)
     out = subprocess.DEVNULL if quiet else None
-    job = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=out, env=_environment())
+    environment = _environment() | {OURS: str(ranks)}
+    job = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=out, env=environment)
     return job.returncode if job.returncode >= 0 else 128 - job.returncode
 
 

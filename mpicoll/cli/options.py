@@ -109,9 +109,9 @@ FORMAT = one_of("format", _formats)
 def require_algorithms(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
     """Raise ``click.UsageError`` where a name is no algorithm of any of the collectives."""
     known = {name for collective in wanted for name in algorithms(collective)}
+    choices = ("all", "vendor", *sorted(known))
     for name in names:
-        if name not in (*known, "all"):
-            choices = ("all", *sorted(known))
+        if name not in choices:
             raise click.UsageError(str(UnknownName("algorithm", name, choices)))
 
 

@@ -44,12 +44,11 @@ class Tally:
 def contenders(case: Case, size: int, wanted: Sequence[str] | None) -> list[str]:
     """What runs a case: the vendor where it can be trusted, the automatic choice, all that serve.
 
-    With ``wanted``, those of our algorithms alone.
+    With ``wanted``, those alone.
     """
     served = [one.name for one in serving(case.collective, size, case.commutes, case.equal_counts)]
-    if wanted is not None:
-        return [name for name in served if name in wanted]
-    return [*([VENDOR] if case.distrust is None else []), AUTOMATIC, *served]
+    every = [*([VENDOR] if case.distrust is None else []), AUTOMATIC, *served]
+    return [name for name in every if wanted is None or name in wanted]
 
 
 def check(

@@ -43,7 +43,8 @@ class Settings:
         """Our algorithms that run a case, the vendor's first where its result can be trusted."""
         own = self._own(case.collective)
         served = [name for name in own if self.refusal(case, name, size) is None]
-        return ([VENDOR] if case.distrust is None else []) + served if served else []
+        wanted = bool(served) or VENDOR in self.algorithms
+        return [*([VENDOR] if wanted and case.distrust is None else []), *served]
 
     def refusals(self, case: Case, size: int) -> dict[str, str]:
         """Why some contenders do not run a case."""
