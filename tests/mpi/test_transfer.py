@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calls import METHODS, Case, Method
+from calls import METHODS, MODES, Case, Method
 from mpi4py import MPI
 
-from mpicoll.transport import plan
+from mpicoll.transport import plan, stripes
 
 pytestmark = pytest.mark.mpi
 
@@ -42,10 +42,10 @@ def synchronous(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan.Plan, "__init__", init)
 
 
-def run(comm: Any, method: Method, algorithm: str | None, case: Case) -> None:
+def run(comm: Any, method: Method, algorithm: str, case: Case, mode: str = "blocking") -> None:
     call = method.build(case)
-    method.call(comm, "blocking", call, algorithm)
-    call.check(f"{method.name} {algorithm} {case}")
+    method.call(comm, mode, call, algorithm)
+    call.check(f"{method.name} {algorithm} {mode} {case}")
 
 
 @EVERY_PAIR
@@ -75,6 +75,17 @@ def test_messages_in_pieces(
         if case.n in (SIZE + 1, 13):
             run(comm, method, algorithm, case)
     run(comm, method, algorithm, Case(comm.rank, SIZE, 50))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@EVERY_PAIR
+def test_stripes_and_pieces(
+    comm: Any, method: Method, algorithm: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stripes, "STRIPE", 5 * 8)
+    monkeypatch.setattr(plan, "MESSAGE_LIMIT", 3 * 8)
+    for in_place in {False, method.in_place}:
+        run(comm, method, algorithm, Case(comm.rank, SIZE, 61, SIZE - 1, in_place), mode)
 
 
 @pytest.mark.parametrize("in_place", [False, True])
