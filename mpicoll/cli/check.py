@@ -69,6 +69,7 @@ def _check(
         for name in names:
             announce(name)
             tallies.append(check(comm, name, probes(name, size, quick), algorithms))
+            announce("")
             if chief:
                 click.echo("\n".join(tally_lines(tallies[-1])))
     if chief:

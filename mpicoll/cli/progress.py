@@ -12,7 +12,10 @@ from .launch import TERMINAL
 
 @contextmanager
 def progress(total: int, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """A function to call with a description before each of ``total`` parts."""
+    """A function to call with a description before each of ``total`` parts.
+
+    With '' it takes the bar off the screen, as is needed before results are printed.
+    """
     columns = os.environ.get(TERMINAL)
     if not shown or not (columns or sys.stderr.isatty()):
         yield lambda text: None
@@ -27,6 +30,10 @@ def progress(total: int, shown: bool = True) -> Iterator[Callable[[str], None]]:
         done = iter(range(total + 1))
 
         def advance(text: str) -> None:
+            if not text:
+                bar.stop()
+                return
+            bar.start()
             bar.update(task, description=text, completed=next(done, total), refresh=True)
 
         yield advance
