@@ -124,7 +124,10 @@ class Algorithm:
     def schedule(
         self, rank: int, size: int, root: int = 0, blocks: int | None = None, ordered: bool = False
     ) -> tuple[Round, ...]:
-        """The rounds of one rank, as data; the same object for the same arguments."""
+        """The rounds of one rank, as data; the same object for the same arguments.
+
+        Raises ``ValueError`` for a rank or a root that is not there.
+        """
         return _generate(self, rank, size, root, blocks, ordered)
 
     def generate(
@@ -138,6 +141,9 @@ class Algorithm:
 def _generate(
     algorithm: Algorithm, rank: int, size: int, root: int, blocks: int | None, ordered: bool
 ) -> tuple[Round, ...]:
+    for what, number in (("rank", rank), ("root", root)):
+        if not 0 <= number < size:
+            raise ValueError(f"{what} {number}: expected 0 to {size - 1} of {size} ranks")
     count = algorithm.block_count(size, blocks)
     given = {"rank": rank, "size": size, "root": root, "blocks": count, "ordered": ordered}
     arguments = {name: value for name, value in given.items() if name in algorithm.parameters}

@@ -1,0 +1,123 @@
+"""Small schedules and their costs, compared with what is on paper."""
+
+from __future__ import annotations
+
+import pytest
+
+from mpicoll.schedule import Machine, cost, estimate, find
+from mpicoll.schedule.circulant import base_block, receive_order, skips
+from mpicoll.schedule.fold import Fold
+from mpicoll.schedule.steps import LEFT, RIGHT, recv, recv_reduce, send, split
+
+
+def test_ring_on_5_ranks_as_on_paper() -> None:
+    """Rank 2: sends blocks 2, 1, 0, 4 on their way to being whole, then 3, 2, 1, 0 whole."""
+    phases = [(2, 1), (1, 0), (0, 4), (4, 3)], [(3, 2), (2, 1), (1, 0), (0, 4)]
+    first = tuple([send(3, out), recv_reduce(1, into, LEFT)] for out, into in phases[0])
+    second = tuple([send(3, out), recv(1, into)] for out, into in phases[1])
+    assert find("allreduce", "ring").schedule(2, 5) == first + second
+
+
+def test_the_ring_leaves_block_r_plus_1_at_rank_r_after_the_first_phase() -> None:
+    for size in (2, 3, 5, 8):
+        for rank in range(size):
+            rounds = find("allreduce", "ring").schedule(rank, size)
+            last_combined, first_passed_on = rounds[size - 2][1], rounds[size - 1][0]
+            assert last_combined.blocks == first_passed_on.blocks == ((rank + 1) % size,)
+
+
+def test_binomial_broadcast_on_6_ranks_from_root_2_as_on_paper() -> None:
+    """Places 0..5 are ranks 2, 3, 4, 5, 0, 1; places 0 > 4; 0 > 2; then 0 > 1, 2 > 3, 4 > 5."""
+    entry = find("bcast", "binomial")
+    schedules = [entry.schedule(rank, 6, root=2) for rank in range(6)]
+    assert schedules == [
+        ([recv(2, 0)], [], [send(1, 0)]),
+        ([], [], [recv(0, 0)]),
+        ([send(0, 0)], [send(4, 0)], [send(3, 0)]),
+        ([], [], [recv(2, 0)]),
+        ([], [recv(2, 0)], [send(5, 0)]),
+        ([], [], [recv(4, 0)]),
+    ]
+
+
+def test_binomial_reduce_keeps_rank_order_by_way_of_rank_0() -> None:
+    """Root 1 of 3: the tree stands at rank 0 for an operator that does not commute."""
+    entry = find("reduce", "binomial")
+    assert [entry.schedule(rank, 3, root=1, ordered=True) for rank in range(3)] == [
+        ([recv_reduce(1, 0, RIGHT)], [recv_reduce(2, 0, RIGHT)], [send(1, 0)]),
+        ([send(0, 0)], [], [recv(0, 0)]),
+        ([], [send(0, 0)], []),
+    ]
+    assert [len(entry.schedule(rank, 3, root=1)) for rank in range(3)] == [2, 2, 2]
+
+
+def test_circulant_reduce_scatter_on_5_ranks_as_on_paper() -> None:
+    """Skips 5, 3, 2, 1: rank 0 hands on positions 3-4, then 2, then 1."""
+    assert find("reduce_scatter", "circulant").schedule(0, 5) == (
+        [send(3, (3, 4)), recv_reduce(2, (0, 1), LEFT)],
+        [send(2, 2), recv_reduce(3, 0, LEFT)],
+        [send(1, 1), recv_reduce(4, 0, LEFT)],
+    )
+
+
+def test_bruck_allgather_on_3_ranks_as_on_paper() -> None:
+    assert [find("allgather", "bruck").schedule(rank, 3) for rank in range(3)] == [
+        ([send(2, 0), recv(1, 1)], [send(1, 0), recv(2, 2)]),
+        ([send(0, 1), recv(2, 2)], [send(2, 1), recv(0, 0)]),
+        ([send(1, 2), recv(0, 0)], [send(0, 2), recv(1, 1)]),
+    ]
+
+
+def test_the_circulant_graph() -> None:
+    """17 ranks: skips 1, 2, 3, 5, 9; rank 8 = 5 + 3, so its first block comes by skip 2."""
+    assert skips(17) == (1, 2, 3, 5, 9, 17)
+    assert [base_block(rank, 17) for rank in (0, 1, 2, 3, 4, 8, 16)] == [5, 0, 1, 2, 0, 2, 1]
+
+
+def test_the_fold_of_6_ranks() -> None:
+    """Pairs (0, 1), (2, 3), then 4 and 5 alone; root 3 stays in where it is asked to."""
+    assert [Fold(6).members(virtual) for virtual in range(4)] == [(0, 1), (2, 3), (4,), (5,)]
+    assert [Fold(6).acts(rank) for rank in range(6)] == [True, False, True, False, True, True]
+    assert Fold(6, keep=3).members(1) == (3, 2)
+    assert Fold(6, keep=3).acts(3)
+    assert not Fold(6, keep=3).acts(2)
+
+
+def test_split() -> None:
+    assert split(13, 5) == [3, 3, 3, 2, 2]
+    assert split(2, 4) == [1, 1, 0, 0]
+    assert split(0, 3) == [0, 0, 0]
+
+
+def test_uneven_blocks_are_counted_exactly() -> None:
+    """In the ring allreduce rank r sends all but block r + 1, then all but block r + 2."""
+    sizes = [40, 8, 0, 24, 16]
+    count = cost(find("allreduce", "ring"), 5, sizes)
+    total = sum(sizes)
+    assert count.bytes_sent == [
+        2 * total - sizes[(rank + 1) % 5] - sizes[(rank + 2) % 5] for rank in range(5)
+    ]
+    assert count.bytes_sent == [168, 152, 136, 120, 128]
+    assert count.messages == [8] * 5
+    assert sum(count.bytes_received) == sum(count.bytes_sent) == 8 * total
+
+
+def test_estimate() -> None:
+    """Ring on 4 ranks: 6 alpha + 1.5 n beta + 0.75 n gamma."""
+    machine = Machine(alpha=100.0, beta=10.0, gamma=1.0)
+    entry = find("allreduce", "ring")
+    assert estimate(entry, 4, 8, machine) == 600 + 120 + 6
+    assert cost(entry, 4, [2] * 4).time(machine) == 600 + 120 + 6
+    assert estimate(entry, 1, 8, machine) == 0
+    # b defaults to q = 2: 3 rounds of half a vector; in 4 blocks, 5 rounds of a quarter
+    assert estimate(find("bcast", "circulant"), 4, 8, machine) == 300 + 120
+    assert estimate(find("bcast", "circulant"), 4, 8, machine, blocks=4) == 500 + 100
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 17, 20, 64, 127, 1000, 1024])
+def test_receive_orders_are_complete(size: int) -> None:
+    """Over q rounds a rank gets one block of this turn, the rest from the last: all different."""
+    q = len(skips(size)) - 1
+    for rank in range(1, size, max(1, size // 50)):
+        base = base_block(rank, size)
+        assert sorted(receive_order(rank, size)) == sorted({*range(-q, 0)} - {base - q} | {base})
