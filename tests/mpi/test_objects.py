@@ -32,6 +32,12 @@ def cuts(name: str | None) -> bool:
     return name is not None and find("bcast", name).block_count(SIZE) > 1
 
 
+def in_order(collective: str) -> list[str | None]:
+    """The automatic choice and each algorithm that combines whole objects in rank order."""
+    entries = serving(collective, SIZE, commuting=False)
+    return [None, *(entry.name for entry in entries if entry.block_count(SIZE) == 1)]
+
+
 @ROOTED
 @pytest.mark.parametrize("name", names("bcast"))
 def test_bcast(comm: Any, name: str | None, root: int) -> None:
@@ -70,20 +76,28 @@ def test_alltoall(comm: Any, name: str | None) -> None:
 
 
 @ROOTED
-def test_reduce_joins_in_rank_order(comm: Any, root: int) -> None:
-    got = comm.reduce([comm.rank], op=lambda left, right: left + right, root=root)
+@pytest.mark.parametrize("name", in_order("reduce"))
+def test_reduce_joins_in_rank_order(comm: Any, name: str | None, root: int) -> None:
+    got = comm.reduce([comm.rank], op=lambda left, right: left + right, root=root, algorithm=name)
     assert got == (list(range(SIZE)) if comm.rank == root else None)
 
 
-def test_allreduce_joins_in_rank_order(comm: Any) -> None:
-    assert comm.allreduce(str(comm.rank), op=MPI.SUM) == "01234567"[:SIZE]
-    assert comm.allreduce(comm.rank + 1) == SIZE * (SIZE + 1) // 2
-    assert comm.allreduce(comm.rank, op=MPI.MAX) == SIZE - 1
+@pytest.mark.parametrize("name", in_order("allreduce"))
+def test_allreduce_joins_in_rank_order(comm: Any, name: str | None) -> None:
+    assert comm.allreduce(str(comm.rank), op=MPI.SUM, algorithm=name) == "01234567"[:SIZE]
+    assert comm.allreduce(comm.rank + 1, algorithm=name) == SIZE * (SIZE + 1) // 2
+    assert comm.allreduce(comm.rank, op=MPI.MAX, algorithm=name) == SIZE - 1
 
 
-def test_scan_and_exscan_join_in_rank_order(comm: Any) -> None:
-    assert comm.scan(str(comm.rank)) == "01234567"[: comm.rank + 1]
-    assert comm.exscan(str(comm.rank)) == ("01234567"[: comm.rank] if comm.rank else None)
+@pytest.mark.parametrize("name", in_order("scan"))
+def test_scan_joins_in_rank_order(comm: Any, name: str | None) -> None:
+    assert comm.scan(str(comm.rank), algorithm=name) == "01234567"[: comm.rank + 1]
+
+
+@pytest.mark.parametrize("name", in_order("exscan"))
+def test_exscan_joins_in_rank_order(comm: Any, name: str | None) -> None:
+    before = "01234567"[: comm.rank] if comm.rank else None
+    assert comm.exscan(str(comm.rank), algorithm=name) == before
 
 
 @pytest.mark.parametrize("name", names("barrier"))
