@@ -36,6 +36,27 @@ class Spoiled:
             self._spoil(receive[0])
 
 
+class Tired:
+    """A plan whose result is wrong from the second run on."""
+
+    def __init__(self, plan: Any, data: Any) -> None:
+        self._plan, self._data, self._runs = plan, data, 0
+        self.Start, self.Free = plan.Start, plan.Free
+
+    def Wait(self) -> None:
+        self._plan.Wait()
+        self._data[0] += self._runs
+        self._runs += 1
+
+
+class Tiring(Spoiled):
+    """A communicator of one rank whose persistent star is tired."""
+
+    def Allreduce_init(self, send: Any, receive: Any, op: Any, algorithm: str = "ring") -> Any:
+        plan = self._comm.Allreduce_init(send, receive, op, algorithm=algorithm)
+        return Tired(plan, receive[0]) if algorithm == "star" else plan
+
+
 def off_by_one(data: Any) -> None:
     data[4] += 1
 
@@ -51,6 +72,12 @@ def test_what_is_wrong_is_found_and_named(spoil: Callable[[Any], None]) -> None:
     assert tally.wrong == {"Allreduce star, blocking, counts 5 int64, sum": 1}
     assert tally.cells["star"] == tally.cells["vendor"] == 3
     assert tally.cells.total() == 3 * len(contenders(CASE, 1, None))
+
+
+def test_a_persistent_call_must_be_right_twice() -> None:
+    tiring: Any = Tiring(lambda data: None)
+    tally = check(tiring, "allreduce", [Probe(CASE, MODES)], None)
+    assert tally.wrong == {"Allreduce star, persistent, counts 5 int64, sum": 1}
 
 
 def test_an_exception_names_the_cell() -> None:
