@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from platform import node
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -32,9 +31,12 @@ if TYPE_CHECKING:
 
     from ..communicator import Communicator
     from ..measure.cases import Case
-    from ..measure.record import Record, Row
+    from ..measure.record import Record
     from ..measure.settings import Settings
     from ..measure.timing import Timing
+
+
+T = TypeVar("T")
 
 
 # fmt: off
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
     show_default=True, help="Our algorithms as plans bound once, or as ordinary calls.",
 )
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Save the full record.")
+@click.option("--resume", "resume_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="As --json; where FILE is there, measure only the cells that it lacks.")
 @click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Save a picture (PNG).")
 @click.option("--format", "report", type=FORMAT, default="nccl", show_default=True,
               help="The table: nccl, osu or csv.")
@@ -64,8 +68,8 @@ if TYPE_CHECKING:
 @click.option("--launches", type=click.IntRange(min=1), default=1, show_default=True,
               help="Jobs to start one after the other; with 4 or more their medians are compared.")
 def command(
-    wanted: tuple[str, ...], ranks: int | None, json_file: Path | None, plot_file: Path | None,
-    report: str, call: str, launches: int, **options: Any,
+    wanted: tuple[str, ...], ranks: int | None, json_file: Path | None, resume_file: Path | None,
+    plot_file: Path | None, report: str, call: str, launches: int, **options: Any,
 ) -> None:
     """Time every algorithm of the COLLECTIVEs (all, if none is named) beside the vendor's.
 
@@ -74,7 +78,7 @@ def command(
     from ..measure.settings import Settings
 
     settings = Settings(wanted or collectives(), persistent=call == "persistent", **options)
-    outputs = Outputs(report, json_file, plot_file)
+    outputs = Outputs(report, json_file, plot_file, resume_file)
     number = launch.ranks_to_start(ranks)
     if number is not None:
         _require_runnable(settings, number)
@@ -94,18 +98,39 @@ class Outputs:
     report: str
     json_file: Path | None
     plot_file: Path | None
+    resume_file: Path | None = None
+
+    @property
+    def record_file(self) -> Path | None:
+        """Where the record is kept."""
+        return self.json_file or self.resume_file
 
     def require_new(self) -> None:
-        """Raise ``click.UsageError`` where a file is there already or a plot cannot be drawn."""
+        """Raise ``click.UsageError`` where a file is there already or a plot cannot be drawn.
+
+        A record to go on with may be there.
+        """
         from ..measure.plot import NoMatplotlib, require_matplotlib
 
+        if self.json_file and self.resume_file:
+            raise click.UsageError("--json and --resume both name a record; leave one out")
         for path in (self.json_file, self.plot_file):
             _require_new(path)
+        _require_folder(self.resume_file)
         try:
             if self.plot_file is not None:
                 require_matplotlib()
         except NoMatplotlib as error:
             raise click.UsageError(str(error)) from error
+
+    def earlier(self) -> dict[str, Any] | None:
+        """The record to go on with, if there is one; raises ``click.UsageError``."""
+        from ..measure.record import load
+
+        try:
+            return load(self.resume_file) if self.resume_file else None
+        except ValueError as error:
+            raise click.UsageError(f"--resume: {error}") from error
 
     def draw(self, record: dict[str, Any]) -> None:
         """Draw the plot, if one is wanted."""
@@ -118,6 +143,10 @@ class Outputs:
 def _require_new(path: Path | None) -> None:
     if path is not None and path.exists():
         raise click.UsageError(f"{path} is there already and is not overwritten; name another")
+    _require_folder(path)
+
+
+def _require_folder(path: Path | None) -> None:
     if path is not None and not path.parent.is_dir():
         raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
 
@@ -136,17 +165,18 @@ def _require_runnable(settings: Settings, ranks: int) -> None:
         raise click.UsageError(f"--algorithms {names}: nothing to run; name at least one")
 
 
-def _agree(world: MPI.Intracomm, check: Callable[[], None]) -> None:
-    """Let rank 0 alone check what only it will touch; what it raises, all ranks raise."""
-    problem: click.ClickException | None = None
+def _agree(world: MPI.Intracomm, look: Callable[[], T]) -> T:
+    """Let rank 0 alone look at what only it will touch; what it finds or raises, all ranks do."""
+    found: tuple[T | None, click.ClickException | None] = None, None
     if world.Get_rank() == 0:
         try:
-            check()
+            found = look(), None
         except click.ClickException as error:
-            problem = error
-    problem = world.bcast(problem)
+            found = None, error
+    value, problem = world.bcast(found)
     if problem is not None:
         raise problem
+    return cast(T, value)
 
 
 def _several(settings: Settings, ranks: int | None, launches: int, outputs: Outputs) -> int:
@@ -157,6 +187,10 @@ def _several(settings: Settings, ranks: int | None, launches: int, outputs: Outp
     if ranks is None:
         raise click.UsageError(
             f"--launches {launches}: a job is one launch; leave it out inside one"
+        )
+    if outputs.resume_file is not None:
+        raise click.UsageError(
+            "--resume: a launch goes on with one of its own; leave --launches out"
         )
     merged = run_launches(settings, ranks, launches)
     _print(render(merged, outputs.report))
@@ -170,8 +204,9 @@ def _bench(world: MPI.Intracomm, settings: Settings, outputs: Outputs) -> int:
     from ..communicator import Communicator
 
     _agree(world, outputs.require_new)
+    earlier = _agree(world, outputs.earlier)
     with Communicator(world) as comm:
-        record = _record(comm, settings, outputs.json_file)
+        record = _record(comm, settings, outputs.record_file, earlier)
         _measure(comm, settings, record, outputs.report)
         if comm.Get_rank() == 0:
             outputs.draw(record.data)
@@ -179,14 +214,20 @@ def _bench(world: MPI.Intracomm, settings: Settings, outputs: Outputs) -> int:
     return 1 if wrong else 0
 
 
-def _record(comm: Communicator, settings: Settings, json_file: Path | None) -> Record:
+def _record(
+    comm: Communicator, settings: Settings, path: Path | None, earlier: dict[str, Any] | None
+) -> Record:
     from ..measure.floor import measure_floor
-    from ..measure.record import Record, header
+    from ..measure.record import Record, header, resumed
 
     hosts = set(comm.vendor.allgather(node()))
     floor = measure_floor(comm, one_host=len(hosts) == 1)
     described = header(comm.vendor, sys.argv, settings.method(comm.Get_size()), floor)
-    return Record(described, json_file if comm.Get_rank() == 0 else None)
+    try:
+        again = None if earlier is None else resumed(earlier, described)
+    except ValueError as error:
+        raise click.UsageError(f"--resume {path}: {error}; name another file") from error
+    return Record(described, path if comm.Get_rank() == 0 else None, again)
 
 
 def _measure(comm: Communicator, settings: Settings, record: Record, report: str) -> None:
@@ -195,25 +236,26 @@ def _measure(comm: Communicator, settings: Settings, record: Record, report: str
     from ..measure.report import report_format
 
     cases, out = settings.cases(comm.Get_size()), report_format(report)
+    missing = [case for case in cases if not record.has(case)]
     chief = comm.Get_rank() == 0
     show = _print if chief else _ignore
     show(out.header(record.data))
-    with progress(len(cases), shown=chief) as announce:
-        cells = run(comm, settings, cases, announce)
-        for _, group in groupby(cells, key=lambda cell: cell[0].collective):
-            rows = [row for cell in group for row in _save(record, comm, *cell)]
+    with progress(len(missing), shown=chief) as announce:
+        cells = run(comm, settings, missing, announce)
+        for name in dict.fromkeys(case.collective for case in cases):
+            for _ in range(sum(case.collective == name for case in missing)):
+                _save(record, comm, *next(cells))
+            rows = [row for row in record.rows if row["collective"] == name]
+            announce("")
             show(out.section(record.data, rows) if chief else [])
     show(out.footer(record.data))
 
 
-def _save(record: Record, comm: Communicator, case: Case, timings: list[Timing]) -> list[Row]:
+def _save(record: Record, comm: Communicator, case: Case, timings: list[Timing]) -> None:
     from ..measure.record import rows_of
 
     if comm.Get_rank() == 0:
-        rows = rows_of(case, comm.Get_size(), timings)
-        record.add(rows)
-        return rows
-    return []
+        record.add(rows_of(case, comm.Get_size(), timings))
 
 
 def _print(lines: Sequence[str]) -> None:

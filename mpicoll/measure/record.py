@@ -6,19 +6,31 @@ import json
 import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
+from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any, TypeAlias
-
-from mpi4py import MPI
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..schedule import cost, find
 from .cases import VENDOR, Case
 from .environment import describe, library, versions
-from .floor import Floor
 from .statistics import Summary, ratio, summarize
-from .timing import Timing
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from .floor import Floor
+    from .timing import Timing
 
 SCHEMA = 1
+
+COMPARED = {
+    "ranks": ("ranks",),
+    "MPI library": ("mpi", "vendor"),
+    "seed": ("environment", "method", "seed"),
+    "persistent": ("environment", "method", "persistent"),
+}
+"""What must be the same in a record and in the run that goes on with it."""
 
 Row: TypeAlias = dict[str, Any]
 """One algorithm at one cell; times in microseconds, bandwidths in GB/s of 1e9 bytes."""
@@ -40,7 +52,9 @@ def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
     summaries = {one.name: summarize(one.samples_us) for one in timings if one.samples_us}
     vendor = summaries.get(VENDOR)
     return [
-        _identity(case, one)
+        {"collective": case.collective, "algorithm": one.name}
+        | _cell(case)
+        | {"samples_us": [round(sample, 3) for sample in one.samples_us]}
         | _times(case, size, summaries.get(one.name))
         | {"wrong": one.wrong}
         | _beside(vendor, summaries.get(one.name))
@@ -49,10 +63,10 @@ def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
     ]
 
 
-def _identity(case: Case, timing: Timing) -> Row:
+def _cell(case: Case) -> Row:
+    """What tells the cells of a record apart."""
     return {
         "collective": case.collective,
-        "algorithm": timing.name,
         "bytes": case.nbytes,
         "count": case.count,
         "dtype": None if case.contract.idempotent else case.dtype,
@@ -60,7 +74,6 @@ def _identity(case: Case, timing: Timing) -> Row:
         "root": case.root if case.contract.rooted else None,
         "in_place": case.in_place,
         "memory": "host",
-        "samples_us": [round(sample, 3) for sample in timing.samples_us],
     }
 
 
@@ -101,19 +114,30 @@ def _counted(case: Case, size: int, name: str) -> Row:
 class Record:
     """A run's record, and the file that it is kept in, if any.
 
-    Raises ``FileExistsError`` at once where the file is there already.
+    With an earlier record it goes on with that one, in the same file.  Without, it raises
+    ``FileExistsError`` at once where the file is there already.
     """
 
-    def __init__(self, header: dict[str, Any], path: Path | None = None) -> None:
-        self.data: dict[str, Any] = {**header, "rows": []}
+    def __init__(
+        self,
+        header: dict[str, Any],
+        path: Path | None = None,
+        earlier: dict[str, Any] | None = None,
+    ) -> None:
+        self.data: dict[str, Any] = {**header, "rows": []} if earlier is None else earlier
         self.path = path
-        if path is not None:
+        if path is not None and earlier is None:
             path.open("x").close()
 
     @property
     def rows(self) -> list[Row]:
         """All rows so far."""
         return list(self.data["rows"])
+
+    def has(self, case: Case) -> bool:
+        """Whether it has the rows of a cell."""
+        cell = _cell(case)
+        return any(cell.items() <= row.items() for row in self.data["rows"])
 
     def add(self, rows: Sequence[Row]) -> None:
         """Add a cell's rows and save."""
@@ -146,3 +170,33 @@ def header(
         "hosts": environment.pop("hosts"),
         "environment": environment | {"method": method, "floor": vars(floor)},
     }
+
+
+def load(path: Path) -> dict[str, Any] | None:
+    """A record from its file; None where there is none, or it ended before its first cell.
+
+    Raises ``ValueError`` where the file holds something else.
+    """
+    text = path.read_text() if path.exists() else ""
+    if not text:
+        return None
+    try:
+        record: dict[str, Any] = json.loads(text)
+        if record["schema"] == SCHEMA:
+            return record
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ValueError(f"{path} is not a record of mpicoll bench with schema {SCHEMA}")
+
+
+def resumed(earlier: dict[str, Any], header: dict[str, Any]) -> dict[str, Any]:
+    """An earlier record that the run of a header goes on with; it says so.
+
+    Raises ``ValueError`` where their cells could not stand beside each other.
+    """
+    for name, path in COMPARED.items():
+        was, now = (reduce(getitem, path, record) for record in (earlier, header))
+        if was != now:
+            raise ValueError(f"the record there has {name} {was}, this run {now}")
+    again = {"started": header["started"], "hosts": header["hosts"]}
+    return {**earlier, "resumed": [*earlier.get("resumed", []), again]}
