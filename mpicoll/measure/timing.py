@@ -25,7 +25,7 @@ from .trial import Trial
 
 WARM_UP = 2
 LEAST = 8
-MOST = 1000
+MOST = 300
 """Rounds of warm-up at every size; fewest and most repetitions."""
 
 Action: TypeAlias = Callable[[], Any]
