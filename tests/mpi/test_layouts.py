@@ -108,6 +108,13 @@ def test_the_same_buffer_twice_means_in_place(comm: Any) -> None:
         np.testing.assert_array_equal(data.array, 100 * TRIANGLE + SIZE * np.arange(9.0), name)
 
 
+def test_nothing_is_nothing_to_overlap(comm: Any) -> None:
+    empty = np.empty(0)
+    for name in ALLREDUCE:
+        comm.Allreduce(empty, empty, algorithm=name)
+        comm.Allreduce(np.empty(0), np.empty(0), algorithm=name)
+
+
 @pytest.mark.parametrize("shift", [1, 4])
 def test_buffers_that_overlap_in_part_are_refused(comm: Any, shift: int) -> None:
     memory = Guarded(np.arange(20.0))

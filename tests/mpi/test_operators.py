@@ -63,6 +63,9 @@ def test_allreduce_keeps_rank_order(comm: Any, name: str, count: int) -> None:
     got = np.empty((count, 2, 2), "i8")
     comm.Allreduce(factor(comm.rank, count), got, op=PRODUCT, algorithm=name)
     np.testing.assert_array_equal(got, product(SIZE, count))
+    got = factor(comm.rank, count)
+    comm.Allreduce(MPI.IN_PLACE, got, op=PRODUCT, algorithm=name)
+    np.testing.assert_array_equal(got, product(SIZE, count))
 
 
 @pytest.mark.parametrize("count", [1, 5000])
@@ -75,6 +78,12 @@ def test_reduce_keeps_rank_order(comm: Any, name: str, root: int, count: int) ->
         np.testing.assert_array_equal(got, product(SIZE, count))
     else:
         assert (got == -1).all()
+    mine = factor(comm.rank, count)
+    send, recv = (MPI.IN_PLACE, mine) if comm.rank == root else (mine, None)
+    comm.Reduce(send, recv, op=PRODUCT, root=root, algorithm=name)
+    np.testing.assert_array_equal(
+        mine, product(SIZE, count) if comm.rank == root else factor(comm.rank, count)
+    )
 
 
 @pytest.mark.parametrize("name", names("scan", commuting=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -96,3 +97,16 @@ def test_a_vector_of_odd_bytes(comm: Any, in_place: bool) -> None:
     comm.Allreduce(MPI.IN_PLACE if in_place else mine, got)
     expected = SIZE * (np.arange(count) % 100) + SIZE * (SIZE - 1) // 2
     np.testing.assert_array_equal(got, (expected % 256).astype("u1"))
+
+
+@pytest.mark.skipif(SIZE != 2, reason="moves 2 GiB: run on 2 ranks")
+def test_more_bytes_than_an_int_counts(comm: Any) -> None:
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if not comm.vendor.allreduce(free > 6 << 30, MPI.LAND):
+        pytest.skip("needs 6 GiB of free memory")
+    count = 2**31 + 5
+    data = np.empty(count, "u1")
+    places = np.array([0, 1, 2**30 - 1, 2**30, 2**31 - 1, 2**31, count - 1])
+    data[places] = np.arange(1, 8) if comm.rank == 1 else 0
+    comm.Bcast(data, root=1, algorithm="binomial")
+    assert data[places].tolist() == [1, 2, 3, 4, 5, 6, 7]
