@@ -1,4 +1,4 @@
-"""``mpicoll bench --resume``: what is there stays, what is missing is measured, the rest refused."""
+"""``mpicoll bench --resume``: what is there stays, what is missing is measured; refusals."""
 
 from __future__ import annotations
 

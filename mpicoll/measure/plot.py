@@ -36,19 +36,25 @@ def plot(record: dict[str, Any], path: Path) -> None:
     """Draw the record as a PNG; raises ``FileExistsError`` where the file is there already."""
     pyplot = require_matplotlib()
     names = list(dict.fromkeys(row["collective"] for row in record["rows"]))
-    columns = min(COLUMNS, len(names))
-    lines = -(-len(names) // columns)
-    figure, axes = pyplot.subplots(
-        lines, columns, figsize=(5.2 * columns, 3.8 * lines), squeeze=False, layout="constrained"
-    )
+    figure, axes = grid(pyplot, len(names))
     for panel, name in zip(axes.flat, names, strict=False):
         _panel(panel, name, [row for row in record["rows"] if row["collective"] == name])
-    for panel in axes.flat[len(names) :]:
-        panel.set_axis_off()
     figure.suptitle(_title(record))
     with path.open("xb") as file:
         figure.savefig(file, format="png", dpi=110)
     pyplot.close(figure)
+
+
+def grid(pyplot: Any, count: int) -> tuple[Any, Any]:
+    """A figure, and a table of so many panels to draw in; those beyond stay blank."""
+    columns = min(COLUMNS, count)
+    lines = -(-count // columns)
+    figure, axes = pyplot.subplots(
+        lines, columns, figsize=(5.2 * columns, 3.8 * lines), squeeze=False, layout="constrained"
+    )
+    for panel in axes.flat[count:]:
+        panel.set_axis_off()
+    return figure, axes
 
 
 def _title(record: dict[str, Any]) -> str:
@@ -73,10 +79,10 @@ def _curves(panel: Any, rows: Sequence[Row]) -> None:
     for index, algorithm in enumerate(dict.fromkeys(row["algorithm"] for row in rows)):
         points = [row for row in rows if row["algorithm"] == algorithm]
         sizes, times = ([row[key] for row in points] for key in ("bytes", "median_us"))
-        style = _style(algorithm, index)
-        panel.plot(sizes, times, label=algorithm, markersize=4, **style)
+        look = style(algorithm, index)
+        panel.plot(sizes, times, label=algorithm, markersize=4, **look)
         lows, highs = ([row["ci_us"][end] for row in points] for end in (0, 1))
-        panel.fill_between(sizes, lows, highs, alpha=0.15, color=style["color"], linewidth=0)
+        panel.fill_between(sizes, lows, highs, alpha=0.15, color=look["color"], linewidth=0)
     sizes = sorted({row["bytes"] for row in rows})
     panel.set(xscale="log", yscale="log", ylabel="microseconds")
     panel.set_xticks(sizes[:: -(-len(sizes) // MOST_TICKS)], minor=False)
@@ -89,13 +95,13 @@ def _curves(panel: Any, rows: Sequence[Row]) -> None:
 def _bars(panel: Any, rows: Sequence[Row]) -> None:
     """Time alone, for what has no size."""
     names = [row["algorithm"] for row in rows]
-    colors = [_style(name, index)["color"] for index, name in enumerate(names)]
+    colors = [style(name, index)["color"] for index, name in enumerate(names)]
     panel.barh(names, [row["median_us"] for row in rows], color=colors)
     panel.invert_yaxis()
     panel.set_xlabel("microseconds")
 
 
-def _style(algorithm: str, index: int) -> dict[str, Any]:
+def style(algorithm: str, index: int) -> dict[str, Any]:
     """The vendor thick and black on top, ours each with a colour and a mark of its own."""
     if algorithm == VENDOR:
         return {"color": "black", "linewidth": 2.2, "marker": ".", "zorder": 3}

@@ -1,0 +1,89 @@
+"""``mpicoll report``: tables and pictures of records, without running MPI."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .bench import Outputs
+from .options import FORMAT, Parsed
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg])bit", re.IGNORECASE)
+_UNITS = {"k": 1e3, "m": 1e6, "g": 1e9}
+
+
+def parse_rate(text: str) -> float:
+    """Bits a second from 100mbit, 2.5gbit, as ``tc`` writes them; raises ``ValueError``."""
+    match = _RATE.fullmatch(text)
+    if not match or not float(match[1]):
+        raise ValueError(f"rate {text!r}: expected such as 100mbit or 2.5gbit")
+    return float(match[1]) * _UNITS[match[2].lower()]
+
+
+# fmt: off
+@click.command(name="report")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Save them as one.")
+@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Save a picture (PNG).")
+@click.option("--format", "report", type=FORMAT, default="nccl", show_default=True,
+              help="The table: nccl, osu or csv.")
+@click.option("--link", "rate", type=Parsed("rate", parse_rate), metavar="RATE",
+              help="Of the links, each way, as 100mbit: compare with what they allow.")
+def command(
+    files: tuple[Path, ...], json_file: Path | None, plot_file: Path | None, report: str,
+    rate: float | None,
+) -> None:
+    """Print the records that ``mpicoll bench`` saved in FILES.
+
+    Several of the same number of ranks are launches of one run, whose medians are compared; of
+    different numbers, the table shows how the time grows with the ranks.
+    """
+    outputs = Outputs(report, json_file, plot_file)
+    outputs.require_new()
+    records = [_load(path) for path in files]
+    try:
+        if len({record["ranks"] for record in records}) > 1 or rate:
+            _scaling(records, rate, outputs)
+        else:
+            _launches(records, outputs)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+# fmt: on
+
+
+def _load(path: Path) -> dict[str, Any]:
+    from ..measure.record import load
+
+    try:
+        record = load(path)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    if record is None:
+        raise click.UsageError(f"{path}: no record is there yet; see: mpicoll bench --json")
+    return record
+
+
+def _launches(records: list[dict[str, Any]], outputs: Outputs) -> None:
+    from ..measure.launches import merge
+    from ..measure.record import Record
+    from ..measure.report import render
+
+    merged = merge(records) if len(records) > 1 else records[0]
+    click.echo("\n".join(render(merged, outputs.report)))
+    if outputs.json_file is not None:
+        Record(merged, outputs.json_file).add(merged["rows"])
+    outputs.draw(merged)
+
+
+def _scaling(records: list[dict[str, Any]], rate: float | None, outputs: Outputs) -> None:
+    from ..measure.scaling import scaling_lines
+    from ..measure.scaling_plot import plot_scaling
+
+    if outputs.json_file is not None:
+        raise click.UsageError("--json: records of different ranks are not one; leave it out")
+    click.echo("\n".join(scaling_lines(records, rate)))
+    if outputs.plot_file is not None:
+        plot_scaling(records, rate, outputs.plot_file)
