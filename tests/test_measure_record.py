@@ -76,6 +76,13 @@ def test_record_never_overwrites(tmp_path: Path) -> None:
     assert path.read_text() == "precious"
 
 
+def test_a_file_that_a_run_left_empty_may_be_taken(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.touch()
+    Record({}, path).add([])
+    assert json.loads(path.read_text()) == {"rows": []}
+
+
 def launch(vendor: float, ring: float) -> dict[str, object]:
     return record(row("vendor", 8, vendor, 1.0), row("ring", 8, ring, vendor / ring))
 

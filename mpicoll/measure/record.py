@@ -127,7 +127,7 @@ class Record:
         self.data: dict[str, Any] = {**header, "rows": []} if earlier is None else earlier
         self.path = path
         if path is not None and earlier is None:
-            path.open("x").close()
+            _claim(path)
 
     @property
     def rows(self) -> list[Row]:
@@ -170,6 +170,12 @@ def header(
         "hosts": environment.pop("hosts"),
         "environment": environment | {"method": method, "floor": vars(floor)},
     }
+
+
+def _claim(path: Path) -> None:
+    """Take a file that is not there, or that a run left empty; raises ``FileExistsError``."""
+    if not path.exists() or path.stat().st_size:
+        path.open("x").close()
 
 
 def load(path: Path) -> dict[str, Any] | None:
