@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from simulation import POISON, Rank, run
+
 from mpicoll.schedule import Algorithm, Cut, catalogue
 from mpicoll.schedule.steps import split
 from mpicoll.transport.layout import Place, layout
 from mpicoll.transport.placement import place
 from mpicoll.transport.program import Memory, Program
 from mpicoll.transport.stripes import MOST, STRIPE, interleave, stripe_count
-from simulation import POISON, Rank, run
 
 COUNT = 23
 VECTORS = [
