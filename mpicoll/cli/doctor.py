@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
+from platform import node
+from statistics import median
+from typing import TYPE_CHECKING
 
 import click
 
 from ..measure.devices import cuda_major, gpu_aware, nvidia_gpus
 from ..measure.environment import NoLibrary, allowed_cores, library, thread_level
 from . import launch
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+PATIENCE_S = 10.0
+"""How long a rank waits for its neighbours."""
+
+SHOWN = 32
+"""How many hosts are listed."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +40,8 @@ class Finding:
 def command() -> None:
     """Look at the MPI library, its launcher, threads, cores and GPUs; name each problem's cure.
 
-    Run it alone, or under the launcher that is in doubt.  Where there is a problem the exit status
-    is 1.
+    On several ranks also at their hosts, at messages between neighbours and at an allreduce.  Run
+    it alone, or under the launcher that is in doubt.  Where there is a problem the exit status is 1.
     """
     findings = list(examine())
     if _speaks():
@@ -67,6 +80,10 @@ def examine() -> Iterator[Finding]:
     yield _launcher(found)
     for part in (_world, _threads, _cores, _gpu):
         yield part(found)
+    mpi = sys.modules["mpi4py.MPI"]
+    if mpi.Is_initialized() and mpi.COMM_WORLD.Get_size() > 1:
+        for check in (_mapping, _neighbours, _allreduce):
+            yield check(mpi.COMM_WORLD)
 
 
 def _launcher(found: dict[str, str]) -> Finding:
@@ -108,6 +125,57 @@ def _cores(found: dict[str, str]) -> Finding:
     here.Free()
     crowded = f"start at most {allowed} ranks a host, or give the job more cores"
     return Finding("cores", f"{allowed} for {ranks} on this host", crowded * (ranks > allowed))
+
+
+def _mapping(world: MPI.Intracomm) -> Finding:
+    """Which ranks are on which host."""
+    places: dict[str, list[str]] = {}
+    for rank, host in enumerate(world.allgather(node())):
+        places.setdefault(host, []).append(str(rank))
+    listed = [f"{host}: {' '.join(ranks)}" for host, ranks in list(places.items())[:SHOWN]]
+    more = [f"and {len(places) - SHOWN} more"] if len(places) > SHOWN else []
+    return Finding("hosts", "; ".join([*listed, *more]))
+
+
+def _neighbours(world: MPI.Intracomm) -> Finding:
+    """Messages round the ring of ranks; where one does not come, the job ends here."""
+    from ..measure.preflight import message_ms, silent_neighbours
+
+    silent = silent_neighbours(world, PATIENCE_S)
+    if silent:
+        _give_up(world, silent)
+    times = world.allgather(message_ms(world))
+    slowest = max(range(len(times)), key=times.__getitem__)
+    return Finding(
+        "neighbours",
+        f"all answer; a message of 1 MiB takes {median(times):.2f} ms, "
+        f"at most {times[slowest]:.2f} (rank {(slowest - 1) % len(times)} to {slowest})",
+    )
+
+
+def _give_up(world: MPI.Intracomm, silent: list[int]) -> None:
+    """Say who was not heard, leave the others time to say so too, and end the job."""
+    peers = " and ".join(map(str, silent))
+    missed = Finding(
+        "neighbours",
+        f"rank {world.Get_rank()} on {node()} heard nothing from rank {peers} in {PATIENCE_S:g} s",
+        "name a network that joins all hosts: UCX_NET_DEVICES=eth0 (MPICH), "
+        "OMPI_MCA_btl_tcp_if_include=eth0 (Open MPI), FI_TCP_IFACE=eth0 (Intel MPI); "
+        "open the firewall between them",
+    )
+    click.echo("\n".join(_lines(missed)))
+    sys.stdout.flush()
+    time.sleep(1)
+    world.Abort(1)
+
+
+def _allreduce(world: MPI.Intracomm) -> Finding:
+    from ..measure.preflight import wrong_allreduces
+
+    wrong = wrong_allreduces(world)
+    cure = "run mpicoll check for the cells that are wrong, and update the MPI library"
+    found = f"wrong: {' and '.join(wrong)}" if wrong else "right, the vendor's and ours"
+    return Finding("allreduce", found, cure if wrong else "")
 
 
 def _gpu(found: dict[str, str]) -> Finding:
