@@ -41,7 +41,7 @@ def command() -> None:
     """Look at the MPI library, its launcher, threads, cores and GPUs; name each problem's cure.
 
     On several ranks also at their hosts, at messages between neighbours and at an allreduce.  Run
-    it alone, or under the launcher that is in doubt.  Where there is a problem the exit status is 1.
+    it alone, or under the launcher in doubt.  Where there is a problem the exit status is 1.
     """
     findings = list(examine())
     if _speaks():
