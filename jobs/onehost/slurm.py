@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .enter import into
@@ -71,19 +71,21 @@ def start(spec: Spec, holders: Sequence[int]) -> None:
     """
     files = spec.files
     munge = [f"--{kind}-file={files}/munge.{kind}" for kind in ("key", "log", "pid", "seed")]
-    daemon(["munged", "--foreground", "--force", f"--socket={files}/munge.socket", *munge], files)
-    wait("munge", lambda: (files / "munge.socket").exists())
-    daemon(["slurmctld", "-D"], files)
+    socket = files / "munge.socket"
+    keeper = ["munged", "--foreground", "--force", f"--socket={socket}", *munge]
+    running = {"munged": daemon(keeper, files / "log" / "munged")}
+    wait(socket.exists, running)
+    running["slurmctld"] = daemon(["slurmctld", "-D"], files / "log" / "slurmctld")
     for name, holder in zip(spec.names, holders, strict=True):
-        daemon([*into(holder), "slurmd", "-D", "-N", name], files, f"slurmd-{name}")
-    wait("SLURM", lambda: states() == ["idle"] * spec.hosts)
+        server = [*into(holder), "slurmd", "-D", "-N", name]
+        running[f"slurmd-{name}"] = daemon(server, files / "log" / f"slurmd-{name}")
+    wait(lambda: states() == ["idle"] * spec.hosts, running)
 
 
-def daemon(command: Sequence[str], files: Path, log: str = "") -> None:
+def daemon(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
     """Start a process that goes on until the cluster ends; what it says goes to its log."""
-    path = files / "log" / (log or command[0])
-    with path.open("wb") as out:
-        subprocess.Popen(
+    with log.open("wb") as out:
+        return subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
         )
 
@@ -94,10 +96,13 @@ def states() -> list[str]:
     return subprocess.run(command, capture_output=True, text=True).stdout.split()
 
 
-def wait(subject: str, ready: Callable[[], bool]) -> None:
-    """Wait until something is ready; raises ``ClusterError`` where that takes too long."""
+def wait(ready: Callable[[], bool], running: Mapping[str, subprocess.Popen[bytes]]) -> None:
+    """Wait until all is ready; raises ``ClusterError`` where a process ends or takes too long."""
     end = time.monotonic() + PATIENCE
     while not ready():
+        ended = [name for name, process in running.items() if process.poll() is not None]
+        if ended:
+            raise ClusterError(f"{', '.join(ended)} has ended")
         if time.monotonic() > end:
-            raise ClusterError(f"{subject} was not ready after {PATIENCE:.0f} s; its logs:")
+            raise ClusterError(f"{', '.join(running)}: not ready after {PATIENCE:.0f} s")
         time.sleep(0.1)
