@@ -1,9 +1,9 @@
 """The circulant graph: each rank talks to those a skip up and down, and the skips about double.
 
 On it stand the circulant reduce-scatter and allgather, and the broadcast of b blocks in the fewest
-rounds that there can be, b - 1 + q, at any number of ranks (Träff, "Optimal broadcast schedules in
-logarithmic time", arXiv 2312.11236).  In that broadcast, round k uses skip k modulo q; in any q
-rounds on end a rank gets q different blocks, and it only passes on what it already has.
+rounds that there can be, b - 1 + q, at any number of ranks (Träff, "Round-optimal n-block broadcast
+schedules in logarithmic time", arXiv 2312.11236).  In that broadcast, round k uses skip k modulo q;
+in any q rounds on end a rank gets q different blocks, and it only passes on what it already has.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def chain(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
     """Each rank passes the vector on to the next.
 
     Cost in b stripes: (p-2+b)(alpha + n beta / b), so about n beta: the fewest bytes.
-    Best for long vectors and few ranks.  Source: Träff, Ripke et al., EuroPVM/MPI 2005.
+    Best for long vectors and few ranks.
+    Source: Pješivac-Grbović et al., Cluster Computing 10(2), 2007.
     """
     everything = range(blocks)
     place, left, right = (rank - root) % size, (rank - 1) % size, (rank + 1) % size
@@ -60,7 +61,7 @@ def binary_tree(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
     """Each rank of a complete binary tree passes the vector to its two children.
 
     Cost in b stripes: about 2(q+b)(alpha + n beta / b).  Best for middling vectors on many ranks.
-    Source: Chan, Heimlich, Purkayastha, van de Geijn, CCPE 19(13), 2007.
+    Source: Pješivac-Grbović et al., Cluster Computing 10(2), 2007.
     """
     everything = range(blocks)
     place = (rank - root) % size
@@ -82,7 +83,7 @@ def scatter_allgather(rank: int, size: int, root: int) -> Rounds:
     """Scatter, then allgather (van de Geijn).
 
     Cost: 2 q alpha + 2 (p-1)/p n beta at a power of two; by the ring, (q + p - 1) alpha elsewhere.
-    Best for long vectors.  Source: Barnett, Gupta, Payne, Shuler, van de Geijn, Watts, 1994.
+    Best for long vectors.  Source: Barnett, Shuler, van de Geijn et al., SHPCC 1994.
     """
     power = size == largest_power_of_two(size)
     yield from scatter.binomial(rank, size, root)

@@ -53,7 +53,8 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
 
     Cost: q (alpha + n beta) + 2 q n gamma, with two vectors of scratch.  Its bits are those of the
     canonical tree.  Best where results must not depend on the algorithm.
-    Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
+    Source: Grama, Gupta, Karypis, Kumar, Introduction to Parallel Computing, 2003, section 4.3;
+    Träff, arXiv 2507.04785.
     """
     yield [copy(0, DATA, AUX)]
     for level in range(ceil_log2(size)):

@@ -116,7 +116,7 @@ def circulant(rank: int, size: int, root: int, blocks: int) -> Rounds:
     """The circulant broadcast run backwards, with reductions in place of copies.
 
     Cost in b blocks: (b-1+q)(alpha + n/b (beta + gamma)), at any number of ranks.
-    Best for middling and long vectors on many ranks.  Source: Träff, arXiv 2312.11236.
+    Best for middling and long vectors on many ranks.  Source: Träff, arXiv 2407.18004.
     """
     for skip, arriving, leaving in reversed([*traffic((rank - root) % size, size, blocks)]):
         sends = [] if leaving is None else [send((rank - skip) % size, leaving)]

@@ -81,7 +81,7 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     Cost: as recursive halving, for any operator: groups that combine are neighbours, so rank order
     is kept, at the price of blocks that do not lie side by side.  Best where the operator does not
     commute.
-    Source: Bernaschi, Iannello, Lauria, J. Parallel Distrib. Comput. 63(1), 2003.
+    Source: Träff, EuroPVM/MPI 2005, LNCS 3666.
     """
     fold = Fold(size)
     me = fold.behind(rank)
