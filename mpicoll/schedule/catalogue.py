@@ -76,7 +76,7 @@ class Algorithm:
     @property
     def summary(self) -> str:
         """The first line of the docstring."""
-        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+        return self.help.partition("\n")[0]
 
     @property
     def help(self) -> str:
@@ -216,12 +216,8 @@ def serving(
     collective: str, size: int, commuting: bool = True, equal_counts: bool = True
 ) -> tuple[Algorithm, ...]:
     """The algorithms that may run in this case."""
-    algorithms(collective)
-    return tuple(
-        entry
-        for entry in catalogue()[collective].values()
-        if entry.refusal(size, commuting, equal_counts) is None
-    )
+    entries = (catalogue()[collective][name] for name in algorithms(collective))
+    return tuple(one for one in entries if one.refusal(size, commuting, equal_counts) is None)
 
 
 def require(entry: Algorithm, size: int, commuting: bool = True, equal_counts: bool = True) -> None:

@@ -34,8 +34,9 @@ class Contract:
     """Start and end of one collective.
 
     ``rooted``: one rank is special.  ``reduces``: contributions are combined by an operator.
-    ``idempotent``: a contribution may arrive more than once (a barrier only tells of arrival).
-    ``prefix``: each rank gets another combination, of the ranks up to it.
+    ``idempotent``: messages carry no bytes and only tell of arrival, so a contribution may come
+    more than once (a barrier).  ``prefix``: each rank gets another combination, of the ranks up to
+    it.
     """
 
     name: str

@@ -29,10 +29,10 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True)
 class Cost:
-    """The exact cost of a schedule; lists have one entry a rank.
+    """The exact cost of a schedule, in bytes; lists have one entry a rank.
 
-    ``startups``, ``volume`` and ``reduced`` are sums over the rounds of the busiest rank's
-    messages, bytes moved and bytes combined.
+    ``rounds`` counts those in which a message is sent.  ``startups``, ``volume`` and ``reduced``
+    are sums over the rounds of the busiest rank's messages, bytes moved and bytes combined.
     """
 
     rounds: int
@@ -59,7 +59,7 @@ def cost(
     root: int = 0,
     blocks: int | None = None,
 ) -> Cost:
-    """Count an algorithm's messages and bytes; ``block_bytes`` has the size of each block."""
+    """Count an algorithm's messages and bytes; ``block_bytes`` has the bytes of each block."""
     every = [algorithm.generate(rank, size, root, blocks) for rank in range(size)]
     columns = list(zip(*every, strict=True))
     return Cost(

@@ -184,9 +184,9 @@ class Simulation:
         self._combined[left, right] = number = self.expressions.apply(left, right)
         return number
 
-    def expression(self, rank: int, block: int, space: str = DATA) -> int:
-        """The number of the expression that is in a block of a rank, which must be there."""
-        return self._stores[rank][space][block]
+    def expression(self, rank: int, block: int) -> int:
+        """The number of the expression that is in a block of a rank's data, which must be there."""
+        return self._stores[rank][DATA][block]
 
     def contributions(self, rank: int, block: int, space: str = DATA) -> int:
         """The contributions that are in a block of a rank, as bits; 0 where nothing is."""

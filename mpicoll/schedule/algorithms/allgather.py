@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from ..catalogue import algorithm
 from ..circulant import skips
@@ -73,14 +74,7 @@ def bruck(rank: int, size: int) -> Rounds:
     Cost: q alpha + (p-1)/p n beta, at any number of ranks.  Blocks go by index, so there is no
     final rotation.  Best for short blocks.  Source: Bruck et al., IEEE TPDS 8(11), 1997.
     """
-    for level in range(ceil_log2(size)):
-        distance = 1 << level
-        lower, upper = (rank - distance) % size, (rank + distance) % size
-        run = range(min(distance, size - distance))
-        yield [
-            send(lower, ((rank + i) % size for i in run)),
-            recv(upper, ((upper + i) % size for i in run)),
-        ]
+    yield from _downwards(rank, size, [*(1 << level for level in range(ceil_log2(size))), size])
 
 
 @algorithm(rounds="q", volume="(p - 1) / p")
@@ -90,9 +84,14 @@ def circulant(rank: int, size: int) -> Rounds:
     Cost: q alpha + (p-1)/p n beta, at any number of ranks.
     Best for short and middling blocks, each in one run or two.  Source: Träff, arXiv 2410.14234.
     """
-    for held, after in itertools.pairwise(skips(size)):
-        lower, upper = (rank - held) % size, (rank + held) % size
-        run = range(after - held)
+    yield from _downwards(rank, size, skips(size))
+
+
+def _downwards(rank: int, size: int, held: Sequence[int]) -> Rounds:
+    """Pass blocks on from upper to lower ranks; ``held``: how many a rank has before each round."""
+    for distance, after in itertools.pairwise(held):
+        lower, upper = (rank - distance) % size, (rank + distance) % size
+        run = range(after - distance)
         yield [
             send(lower, ((rank + i) % size for i in run)),
             recv(upper, ((upper + i) % size for i in run)),

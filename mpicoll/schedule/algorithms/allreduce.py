@@ -6,7 +6,7 @@ import itertools
 
 from ..catalogue import algorithm
 from ..fold import Fold, double, halve
-from ..steps import LEFT, Round, Rounds, ceil_log2, copy, recv, recv_reduce, send, sides
+from ..steps import DATA, LEFT, Round, Rounds, ceil_log2, copy, recv, recv_reduce, send, sides
 from ..steps import reduce as combine
 from . import allgather, bcast, reduce, reduce_scatter
 
@@ -127,11 +127,10 @@ def allgather_reduce(rank: int, size: int) -> Rounds:
     """
     spaces = [f"from_{peer}" for peer in range(size)]
     others = [peer for peer in range(size) if peer != rank]
-    total = spaces[-1]
     yield [
         *(send(peer, 0) for peer in others),
         *(recv(peer, 0, spaces[peer]) for peer in others),
-        copy(0, "data", spaces[rank]),
+        copy(0, DATA, spaces[rank]),
         *(combine(0, space, following, LEFT) for space, following in itertools.pairwise(spaces)),
-        copy(0, total, "data"),
+        copy(0, spaces[-1], DATA),
     ]

@@ -9,9 +9,9 @@ WINDOW = 32
 """The most messages that ``linear`` keeps in flight each way."""
 
 
-@algorithm(rounds="ceil((p - 1) / 32)", startups="p - 1", volume="(p - 1) / p")
+@algorithm(rounds=f"ceil((p - 1) / {WINDOW})", startups="p - 1", volume="(p - 1) / p")
 def linear(rank: int, size: int) -> Rounds:
-    """Each rank sends to each other at once, up to 32 messages in flight.
+    """Each rank sends to each other at once, with a bound on the messages in flight.
 
     Cost: (p-1) alpha + (p-1)/p n beta.  Best for middling blocks.
     Source: Thakur, Rabenseifner, Gropp, IJHPCA 19(1), 2005.
