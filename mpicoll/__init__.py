@@ -46,8 +46,9 @@ def schedule(
 ) -> tuple[Round, ...]:
     """The rounds of one rank, as data.
 
-    Raises ``UnknownName`` for a name that is not there and ``Unserved`` for a number of ranks that
-    the algorithm cannot serve.
+    ``blocks``: those that a pipelined algorithm cuts the vector into; by default its own choice.
+    Raises ``UnknownName`` for a name that is not there, ``Unserved`` for a number of ranks that the
+    algorithm cannot serve and ``ValueError`` for a rank, root, size or blocks that cannot be.
     """
     entry = _schedule.find(collective, algorithm)
     _schedule.require(entry, size)
@@ -57,7 +58,10 @@ def schedule(
 def verify(
     collective: str, algorithm: str, size: int, root: int = 0, blocks: int | None = None
 ) -> Proof:
-    """Prove an algorithm right at a number of ranks; raises ``ScheduleError`` where it is not."""
+    """Prove an algorithm right at a number of ranks; raises ``ScheduleError`` where it is not.
+
+    Arguments and other errors are those of ``schedule``.
+    """
     entry = _schedule.find(collective, algorithm)
     _schedule.require(entry, size)
     return _schedule.verify(entry, size, root, blocks)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
+import mpicoll
 from mpicoll.schedule import (
     Algorithm,
     Cut,
@@ -207,3 +210,20 @@ def test_schedules_are_kept() -> None:
 def test_ranks_and_roots_that_are_not_there(case: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"(rank|root) -?\d: expected 0 to 3 of 4 ranks"):
         find("bcast", "binomial").schedule(size=4, **case)
+
+
+@pytest.mark.parametrize(
+    ("one", "size", "blocks", "text"),
+    [
+        ("circulant", 4, 0, "blocks 0: expected 1 or more"),
+        ("binomial", 4, 2, "blocks 2: bcast binomial cuts its data by itself; leave it out"),
+        ("circulant", 0, None, "size 0: expected at least 1 rank"),
+    ],
+)
+def test_sizes_and_blocks_that_cannot_be(
+    one: str, size: int, blocks: int | None, text: str
+) -> None:
+    for ask in (mpicoll.verify, partial(mpicoll.schedule, rank=0)):
+        with pytest.raises(ValueError) as caught:
+            ask("bcast", one, size=size, blocks=blocks)
+        assert str(caught.value) == text

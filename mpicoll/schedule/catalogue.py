@@ -117,9 +117,18 @@ class Algorithm:
         return self.contract.blocks(size, self.vector_blocks(size, blocks))
 
     def vector_blocks(self, size: int, blocks: int | None = None) -> int:
-        """The number of blocks that a vector is cut into: b in the closed forms."""
-        own = max(1, int(self.blocks(size)))
-        return own if blocks is None or not self.pipelined else blocks
+        """The number of blocks that a vector is cut into: b in the closed forms.
+
+        Raises ``ValueError`` for ``blocks`` below 1, or where the algorithm is not pipelined.
+        """
+        if blocks is None:
+            return max(1, int(self.blocks(size)))
+        if not self.pipelined:
+            name = f"{self.collective} {self.name}"
+            raise ValueError(f"blocks {blocks}: {name} cuts its data by itself; leave it out")
+        if blocks < 1:
+            raise ValueError(f"blocks {blocks}: expected 1 or more")
+        return blocks
 
     def schedule(
         self, rank: int, size: int, root: int = 0, blocks: int | None = None, ordered: bool = False
@@ -221,7 +230,12 @@ def serving(
 
 
 def require(entry: Algorithm, size: int, commuting: bool = True, equal_counts: bool = True) -> None:
-    """Raise ``Unserved`` with the reason and the alternatives where the case cannot be served."""
+    """Raise ``Unserved`` with the reason and the alternatives where the case cannot be served.
+
+    Raises ``ValueError`` where there is no rank at all.
+    """
+    if size < 1:
+        raise ValueError(f"size {size}: expected at least 1 rank")
     reason = entry.refusal(size, commuting, equal_counts)
     if reason is not None:
         others = serving(entry.collective, size, commuting, equal_counts)
