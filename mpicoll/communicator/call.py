@@ -13,7 +13,6 @@ from ..transport.buffers import Buffer, overlap
 from ..transport.layout import Place, Slots
 from ..transport.operators import Operator
 from ..transport.program import Memory
-from .choice import check_root
 
 
 @dataclass
@@ -101,6 +100,12 @@ def slots(buffer: Buffer) -> Slots:
 def is_in_place(spec: Any) -> bool:
     """Whether a buffer argument is ``MPI.IN_PLACE``."""
     return isinstance(spec, MPI.InPlaceType)
+
+
+def check_root(root: int, size: int) -> None:
+    """Raise ``ValueError`` where the root is no rank."""
+    if not 0 <= root < size:
+        raise ValueError(f"root is {root}, but ranks are 0 to {size - 1}")
 
 
 def is_root_of(comm: MPI.Comm, root: int) -> bool:

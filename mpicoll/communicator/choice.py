@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..schedule import Algorithm, Machine, Unserved, estimate, find, relays, require, serving
+from ..schedule import Algorithm, Machine, estimate, find, relays, require, serving
 
 MACHINE = Machine()
 """The constants by which the automatic choice prices algorithms."""
@@ -19,37 +19,33 @@ def choose(
     equal: bool,
     deterministic: bool,
 ) -> Algorithm:
-    """The algorithm for a call; raises ``Unserved`` where the named one cannot serve it."""
+    """The algorithm for a call of n = ``nbytes``: the named one, or the cheapest that serves.
+
+    Raises ``UnknownName``, or ``Unserved`` where the named one cannot serve the call.
+    """
     if name is None:
         return _cheapest(collective, size, nbytes, commutes, equal, deterministic)
     entry = find(collective, name)
     require(entry, size, commutes, equal)
     if deterministic and not _is_canonical(entry, size):
-        others = (other.name for other in serving(collective, size, commutes, equal)
-                  if _is_canonical(other, size))  # fmt: skip
-        raise Unserved(
-            f"{collective} {name!r} cannot serve this call: with deterministic=True its bits must "
-            f"be those of the canonical tree; these can: {', '.join(others)}"
-        )
+        reason = "with deterministic=True its bits must be those of the canonical tree"
+        raise entry.unserved(reason, _candidates(collective, size, commutes, equal, deterministic))
     return entry
-
-
-def check_root(root: int, size: int) -> None:
-    """Raise ``ValueError`` where the root is no rank."""
-    if not 0 <= root < size:
-        raise ValueError(f"root is {root}, but ranks are 0 to {size - 1}")
 
 
 @lru_cache(maxsize=1024)
 def _cheapest(
     collective: str, size: int, nbytes: int, commutes: bool, equal: bool, deterministic: bool
 ) -> Algorithm:
-    candidates = [
-        entry
-        for entry in serving(collective, size, commutes, equal)
-        if not deterministic or _is_canonical(entry, size)
-    ]
+    candidates = _candidates(collective, size, commutes, equal, deterministic)
     return min(candidates, key=lambda entry: _price(entry, size, nbytes, equal))
+
+
+def _candidates(
+    collective: str, size: int, commutes: bool, equal: bool, deterministic: bool
+) -> list[Algorithm]:
+    entries = serving(collective, size, commutes, equal)
+    return [entry for entry in entries if not deterministic or _is_canonical(entry, size)]
 
 
 def _is_canonical(entry: Algorithm, size: int) -> bool:

@@ -51,7 +51,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         self._traffic = [self.vendor.Dup()]
         self._calls = self._inits = 0
         self._owner = False
-        self._rank, self._size = self.vendor.rank, self.vendor.size
+        self._size = self.vendor.size
 
     # -- life
 

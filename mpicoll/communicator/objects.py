@@ -1,21 +1,22 @@
 """The lower-case methods: the same schedules, run on Python objects.
 
-An object cannot be cut, so what serves them moves whole vectors, or one block a rank or pair; each
-message is the pickled list of its blocks.  Objects are combined in rank order, ``op(left, right)``.
+An object cannot be cut, so what serves them moves whole vectors, or one block a rank or pair.
+Objects are combined in rank order, ``op(left, right)``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 from mpi4py import MPI
 
-from ..schedule import CONTRACTS, Algorithm, Cut, Unserved, find, require, serving
-from ..schedule.steps import DATA, LEFT, Copy, Recv, RecvReduce, Reduce, Round, Send, Side, pair
-from .choice import MACHINE, check_root
-
-Values: TypeAlias = dict[tuple[str, int], Any]
+from ..schedule import Algorithm, Cut, find, require, serving
+from ..schedule.steps import DATA, pair
+from ..transport.objects import play
+from ..transport.operators import Op
+from .call import check_root
+from .choice import MACHINE
 
 
 class ObjectCollectives:
@@ -95,69 +96,33 @@ class ObjectCollectives:
         check_root(root, self.size)
         rank, size = self.rank, self.size
         entry = _choose(collective, algorithm, size)
-        contract, count = CONTRACTS[collective], entry.block_count(size)
+        contract, count = entry.contract, entry.block_count(size)
         start = contract.start(rank, size, root, count)
-        values: Values = {(DATA, block): blocks[block] for block in start}
-        for steps in entry.schedule(rank, size, root, ordered=True):
-            _play(self._private(), steps, values, getattr(op, "function", op))
+        values = {(DATA, block): blocks[block] for block in start}
+        combine = op.function if isinstance(op, Op) else op
+        play(self._private(), entry.schedule(rank, size, root, ordered=True), values, combine)
         return {block: values[DATA, block] for block in contract.end(rank, size, root, count)}
 
 
 def _choose(collective: str, name: str | None, size: int) -> Algorithm:
     """The algorithm of that name, or the one with the fewest messages; it leaves objects whole."""
     if name is None:
-        candidates = [entry for entry in serving(collective, size, False) if _whole(entry, size)]
+        candidates = _candidates(collective, size)
         return min(candidates, key=lambda entry: MACHINE.alpha * entry.startups(size))
     entry = find(collective, name)
     require(entry, size, commuting=not entry.contract.reduces)
     if not _whole(entry, size):
-        raise Unserved(f"{collective} {name!r} cuts its vector, and an object cannot be cut")
+        reason = "it cuts its vector, and an object cannot be cut"
+        raise entry.unserved(reason, _candidates(collective, size))
     return entry
+
+
+def _candidates(collective: str, size: int) -> list[Algorithm]:
+    return [entry for entry in serving(collective, size, commuting=False) if _whole(entry, size)]
 
 
 def _whole(entry: Algorithm, size: int) -> bool:
     return entry.contract.cut is not Cut.VECTOR or entry.block_count(size) == 1
-
-
-def _play(comm: MPI.Intracomm, steps: Round, values: Values, op: Callable[[Any, Any], Any]) -> None:
-    """One round: send, receive, combine, then the local steps."""
-    requests = [
-        comm.isend([values[step.space, block] for block in step.blocks], step.peer, 0)
-        for step in steps
-        if isinstance(step, Send)
-    ]
-    arrivals = [
-        (step, comm.recv(None, step.peer, 0))
-        for step in steps
-        if isinstance(step, Recv | RecvReduce)
-    ]
-    MPI.Request.waitall(requests)
-    for arrival, objects in arrivals:
-        side = arrival.side if isinstance(arrival, RecvReduce) else None
-        _take(values, arrival.space, arrival.blocks, objects, side, op)
-    for step in steps:
-        if isinstance(step, Copy | Reduce):
-            mine = [values[step.source, block] for block in step.blocks]
-            side = step.side if isinstance(step, Reduce) else None
-            _take(values, step.target, step.blocks, mine, side, op)
-
-
-def _take(
-    values: Values,
-    space: str,
-    blocks: Sequence[int],
-    objects: Sequence[Any],
-    side: Side | None,
-    op: Callable[[Any, Any], Any],
-) -> None:
-    """Put objects into blocks, or combine them, standing on a side, with what is there."""
-    for block, theirs in zip(blocks, objects, strict=True):
-        key = (space, block)
-        if side is LEFT:
-            theirs = op(theirs, values[key])
-        elif side is not None:
-            theirs = op(values[key], theirs)
-        values[key] = theirs
 
 
 def _first(left: Any, right: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from math import ceil, log2
@@ -111,6 +111,12 @@ class Algorithm:
             (self.equal_counts and not equal_counts, "it needs equal counts"),
         )
         return next((reason for fails, reason in reasons if fails), None)
+
+    def unserved(self, reason: str, others: Iterable[Algorithm]) -> Unserved:
+        """The error of a call that this cannot serve and others can."""
+        names = ", ".join(other.name for other in others)
+        call = f"{self.collective} {self.name!r} cannot serve this call"
+        return Unserved(f"{call}: {reason}; these can: {names}")
 
     def block_count(self, size: int, blocks: int | None = None) -> int:
         """The number of blocks at this size; ``blocks`` is a pipelined algorithm's choice."""
@@ -238,10 +244,7 @@ def require(entry: Algorithm, size: int, commuting: bool = True, equal_counts: b
         raise ValueError(f"size {size}: expected at least 1 rank")
     reason = entry.refusal(size, commuting, equal_counts)
     if reason is not None:
-        others = serving(entry.collective, size, commuting, equal_counts)
-        names = ", ".join(other.name for other in others)
-        call = f"{entry.collective} {entry.name!r} cannot serve this call"
-        raise Unserved(f"{call}: {reason}; these can: {names}")
+        raise entry.unserved(reason, serving(entry.collective, size, commuting, equal_counts))
 
 
 @cache

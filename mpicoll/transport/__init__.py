@@ -1,6 +1,6 @@
 """How it happens: buffers, operators, and schedules bound to them as plans.
 
-The only place that calls MPI's point-to-point operations.
+The only place where collectives call MPI's point-to-point operations.
 """
 
 from .operators import Op

@@ -70,7 +70,8 @@ class Request:
     @staticmethod
     def Testall(requests: Sequence[Any], statuses: list[MPI.Status] | None = None) -> bool:
         """Whether all are complete, of both kinds; all make progress."""
-        return all(request.Test() for request in requests)
+        complete = [request.Test() for request in requests]
+        return all(complete)
 
     @staticmethod
     def Waitany(requests: Sequence[Any], status: MPI.Status | None = None) -> int:
