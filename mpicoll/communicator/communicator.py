@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -71,12 +70,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     def __enter__(self) -> Communicator:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
             self.free()
 
@@ -112,7 +106,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     def _private(self) -> MPI.Intracomm:
         """The duplicate that carries the traffic of blocking and non-blocking calls."""
         if not self._traffic:
-            raise RuntimeError("a collective on a communicator that was freed")
+            raise RuntimeError("a collective on a communicator that was freed; make a new one")
         return self._traffic[0]
 
     def _plans(

@@ -12,10 +12,11 @@ from typing import Any
 
 from mpi4py import MPI
 
-from ..transport.buffers import Buffer, vector
+from ..transport.buffers import Buffer, overlap, vector
 from ..transport.layout import Place
 from ..transport.operators import Operator, operator
 from ..transport.program import Memory
+from ..transport.specs import listed
 from .call import Call, is_in_place, is_root_of
 
 
@@ -105,11 +106,8 @@ def reduce_scatter(
         raise TypeError("recvcounts is None; in place, pass the number of elements of each rank")
     if recvcounts is None:
         recvcounts = comm.allgather(sum(recv.counts) // recv.granule)
-    counts = [int(count) * recv.granule for count in recvcounts]
-    if len(counts) != comm.size or min(counts) < 0:
-        raise ValueError(
-            f"recvcounts is {list(recvcounts)}; it needs {comm.size} counts, none negative"
-        )
+    each = listed(recvcounts, comm.size, "recvcounts", "count")
+    counts = [count * recv.granule for count in each]
     return _reduce_scatter(comm, sendbuf, recv, counts, op, equal=len(set(counts)) == 1)
 
 
@@ -117,8 +115,9 @@ def _reduce_scatter(
     comm: MPI.Comm, sendbuf: Any, recv: Buffer, counts: list[int], op: Any, equal: bool
 ) -> Call:
     mine, first = counts[comm.rank], recv.starts[0]
-    in_place = is_in_place(sendbuf)
-    source = recv if in_place else vector(sendbuf, name="sendbuf", writable=False)
+    source = recv if is_in_place(sendbuf) else vector(sendbuf, name="sendbuf", writable=False)
+    in_place = source is recv or overlap(source, recv) == "same"
+    source = recv if in_place else source
     name = "recvbuf, in place," if in_place else "sendbuf"
     if source.data.dtype != recv.data.dtype:
         raise TypeError(_unlike(source, recv))

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from mpi4py import MPI
 
-from .copies import Layout, Packed, Piece, Span, Strided, address, merged
-from .datatypes import datatype_of, element
-from .specs import Array, Block, Spec, read, read_w
+from .copies import MemoryLayout, Packed, Piece, Span, Strided, address, merged
+from .datatypes import Array, datatype_of, element
+from .specs import Block, Spec, read, read_w
 
 _PLAIN = {np.dtype(code): datatype_of(np.dtype(code)) for code in "?bhilqBHILQefdgFDG"}
 
@@ -38,7 +38,7 @@ class Buffer:
     datatype: MPI.Datatype
     granule: int
     memory: tuple[int, int]
-    layout: Layout | None = None
+    layout: MemoryLayout | None = None
 
     @property
     def load(self) -> Callable[[], None] | None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from mpi4py import MPI
 
-from .datatypes import Held
+from .datatypes import Array, Held
 
 Span = tuple[int, int]
 """(start, end), in elements or bytes."""
 
 
-class Layout(ABC):
+class MemoryLayout(ABC):
     """How some memory of the user maps to a flat vector.
 
     ``key`` is equal for two layouts that map the same memory in the same order.
@@ -32,20 +32,18 @@ class Layout(ABC):
         """Copy the vector into the user's memory; what lies between the blocks stays."""
 
     @abstractmethod
-    def mark(self, mask: np.ndarray[Any, Any], origin: int) -> None:
+    def mark(self, mask: Array, origin: int) -> None:
         """Set the bytes of the mask, whose first stands for address ``origin``, that are mine."""
 
 
-class Strided(Layout):
+class Strided(MemoryLayout):
     """An array of any strides or byte order, and its elements in C order.
 
     ``vector``: contiguous, as many elements as the array, in native byte order.
     ``spans``: the elements that are copied.
     """
 
-    def __init__(
-        self, array: np.ndarray[Any, Any], vector: np.ndarray[Any, Any], spans: Iterable[Span]
-    ) -> None:
+    def __init__(self, array: Array, vector: Array, spans: Iterable[Span]) -> None:
         self._array, self._vector, self._spans = array, vector, merged(spans)
         self.key = (address(array), array.shape, array.strides)
 
@@ -65,7 +63,7 @@ class Strided(Layout):
         for start, end in self._spans:
             self._array.flat[start:end] = self._vector[start:end]
 
-    def mark(self, mask: np.ndarray[Any, Any], origin: int) -> None:
+    def mark(self, mask: Array, origin: int) -> None:
         """Mark the array, all of it."""
         array = self._array
         shape, strides = (*array.shape, array.itemsize), (*array.strides, 1)
@@ -102,12 +100,10 @@ class Piece(NamedTuple):
         return self.offset + steps[0] + low, self.offset + steps[1] + low + length
 
 
-class Packed(Layout):
+class Packed(MemoryLayout):
     """Elements of derived MPI datatypes, and their bytes in a row."""
 
-    def __init__(
-        self, array: np.ndarray[Any, Any], vector: np.ndarray[Any, Any], pieces: Iterable[Piece]
-    ) -> None:
+    def __init__(self, array: Array, vector: Array, pieces: Iterable[Piece]) -> None:
         used = [piece for piece in pieces if piece.entries and piece.datatype.Get_size()]
         self._array, self._vector, self._base = array, vector, address(array)
         self.key = (self._base, *((p.offset, p.entries, p.datatype.handle) for p in used))
@@ -128,11 +124,11 @@ class Packed(Layout):
         """Unpack the pieces."""
         self._unpack(self._vector, self._base)
 
-    def mark(self, mask: np.ndarray[Any, Any], origin: int) -> None:
+    def mark(self, mask: Array, origin: int) -> None:
         """Unpack ones into the mask, as if it were the memory."""
         self._unpack(np.ones_like(self._vector), address(mask) + self._base - origin)
 
-    def _unpack(self, vector: np.ndarray[Any, Any], base: int) -> None:
+    def _unpack(self, vector: Array, base: int) -> None:
         position = 0
         for piece in self._pieces:
             memory = _memory(piece, base)
@@ -145,6 +141,6 @@ def _memory(piece: Piece, base: int, readonly: bool = False) -> MPI.buffer:
     return MPI.buffer.fromaddress(base + piece.offset, length, readonly)
 
 
-def address(array: np.ndarray[Any, Any]) -> int:
+def address(array: Array) -> int:
     """The address of an array's first element."""
     return int(array.__array_interface__["data"][0])

@@ -10,17 +10,15 @@ from mpi4py import MPI
 
 from .buffers import Buffer
 from .copies import Packed, Piece
-from .datatypes import Held
+from .datatypes import Array, Held
 
-Array: TypeAlias = np.ndarray[Any, Any]
-
-Combine: TypeAlias = Callable[[Array, Array, Array], object]
+Combiner: TypeAlias = Callable[[Array, Array, Array], object]
 """``combine(left, right, out)`` sets out to left op right; out may be left or right itself."""
 
 
 def by_callable(
     function: Callable[[Array, Array], Any], element: Sequence[int], name: str
-) -> Combine:
+) -> Combiner:
     """By ``function(a, b)`` on arrays of elements; exceptions of it propagate.
 
     Raises ``ValueError`` for a result of another shape and ``TypeError`` for one of another kind.
@@ -43,7 +41,7 @@ def by_callable(
     return combine
 
 
-def by_mpi(op: MPI.Op, buffer: Buffer) -> Combine:
+def by_mpi(op: MPI.Op, buffer: Buffer) -> Combiner:
     """By ``MPI_Reduce_local``, on elements as the buffer's datatype has them in memory."""
     held = Held(buffer.datatype)
     extent = held.datatype.Get_extent()[1]
@@ -64,7 +62,7 @@ def by_mpi(op: MPI.Op, buffer: Buffer) -> Combine:
     return _spread(op, held) if isinstance(buffer.layout, Packed) else combine
 
 
-def _spread(op: MPI.Op, held: Held) -> Combine:
+def _spread(op: MPI.Op, held: Held) -> Combiner:
     """By ``MPI_Reduce_local`` on packed bytes, which are spread out as in memory meanwhile."""
     size, extent = held.datatype.Get_size(), held.datatype.Get_extent()[1]
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
 from mpi4py.util import dtlib
+
+Array: TypeAlias = np.ndarray[Any, Any]
+"""An array of any shape and dtype."""
 
 PAIRS = (
     MPI.FLOAT_INT,
@@ -21,6 +24,8 @@ PAIRS = (
 
 UNTYPED = (MPI.BYTE, MPI.PACKED, MPI.CHAR, MPI.CHARACTER)
 """The datatypes that may describe memory of any dtype."""
+
+_INTEGERS = "biumM"
 
 _BASIC: dict[int, np.dtype[Any]] = {}
 
@@ -117,9 +122,6 @@ def fits(dtype: np.dtype[Any], datatype: MPI.Datatype, wanted: np.dtype[Any]) ->
         return dtype.itemsize == wanted.itemsize
     have, want = _atoms(dtype), _atoms(wanted)
     return have == want and (len(have) == 1 or dtype.itemsize == wanted.itemsize)
-
-
-_INTEGERS = "biumM"
 
 
 def _is_raw(dtype: np.dtype[Any]) -> bool:

@@ -12,10 +12,10 @@ from ..schedule.steps import LEFT, Copy, Recv, RecvReduce, Reduce, Round, Send, 
 Values: TypeAlias = dict[tuple[str, int], Any]
 """(space, block) -> object."""
 
-Combine: TypeAlias = Callable[[Any, Any], Any]
+BinaryOperator: TypeAlias = Callable[[Any, Any], Any]
 
 
-def play(comm: MPI.Intracomm, rounds: Iterable[Round], values: Values, op: Combine) -> None:
+def play(comm: MPI.Intracomm, rounds: Iterable[Round], values: Values, op: BinaryOperator) -> None:
     """Run one rank's rounds, with tag 0; ``values`` begins as the contract's start.
 
     Objects are combined as ``op(left, right)``; exceptions of it propagate.
@@ -24,7 +24,7 @@ def play(comm: MPI.Intracomm, rounds: Iterable[Round], values: Values, op: Combi
         _play_round(comm, steps, values, op)
 
 
-def _play_round(comm: MPI.Intracomm, steps: Round, values: Values, op: Combine) -> None:
+def _play_round(comm: MPI.Intracomm, steps: Round, values: Values, op: BinaryOperator) -> None:
     """Send, receive, combine, then the local steps."""
     requests = [
         comm.isend([values[step.space, block] for block in step.blocks], step.peer, 0)
@@ -53,7 +53,7 @@ def _take(
     blocks: Sequence[int],
     objects: Sequence[Any],
     side: Side | None,
-    op: Combine,
+    op: BinaryOperator,
 ) -> None:
     """Put objects into blocks, or combine them, standing on a side, with what is there."""
     for block, theirs in zip(blocks, objects, strict=True):

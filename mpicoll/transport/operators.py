@@ -18,8 +18,8 @@ from mpi4py import MPI
 
 from .buffers import Buffer
 from .copies import Packed
-from .custom import Array, Combine, by_callable, by_mpi
-from .datatypes import UNTYPED
+from .custom import Combiner, by_callable, by_mpi
+from .datatypes import UNTYPED, Array
 from .pairs import is_pair, maxloc, minloc
 
 
@@ -32,7 +32,7 @@ class Operator:
     """
 
     name: str
-    combine: Combine
+    combine: Combiner
     commutes: bool
     granule: int = 1
 
@@ -184,7 +184,7 @@ def _ufunc(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Operator:
     return Operator(ufunc.__name__, _loop(ufunc, dtype, ufunc.__name__), ufunc in _COMMUTING)
 
 
-def _loop(ufunc: np.ufunc, dtype: np.dtype[Any], name: str) -> Combine:
+def _loop(ufunc: np.ufunc, dtype: np.dtype[Any], name: str) -> Combiner:
     """The ufunc itself, if it has a loop for the dtype whose result can go back into it."""
     nothing = np.empty(0, dtype)
     try:
@@ -192,7 +192,7 @@ def _loop(ufunc: np.ufunc, dtype: np.dtype[Any], name: str) -> Combine:
     except TypeError as error:
         raise _no_meaning(name, dtype, str(error)) from None
     if ufunc not in (np.maximum, np.minimum):
-        return cast(Combine, ufunc)
+        return cast(Combiner, ufunc)
 
     def extreme(left: Array, right: Array, out: Array) -> None:
         ufunc(left, right, out=out)  # these two take no positional out

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-Array: TypeAlias = np.ndarray[Any, Any]
+from .datatypes import Array
 
 
 def is_pair(dtype: np.dtype[Any]) -> bool:

@@ -9,29 +9,28 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
 
+from .datatypes import Array
 from .program import Combine, Exchange, Local, Memory, Message, Program, Span
 
 MESSAGE_LIMIT = 1 << 30
 """The most bytes of one MPI message; longer ones go in pieces, below MPI's count limit of 2^31."""
 
-Vector: TypeAlias = "np.ndarray[Any, Any]"
 Hook: TypeAlias = Callable[[], None]
-Step: TypeAlias = tuple[Callable[..., Any], tuple[Vector, ...]]
+BoundStep: TypeAlias = tuple[Callable[..., Any], tuple[Array, ...]]
 
 
-class Round(NamedTuple):
+class BoundRound(NamedTuple):
     """A round ready to run; ``start`` starts its requests."""
 
     start: Callable[[], Any] | None
     requests: list[MPI.Prequest]
-    during: list[Step]
-    after: list[Step]
+    during: list[BoundStep]
+    after: list[BoundStep]
 
 
 class Binding(NamedTuple):
@@ -43,8 +42,8 @@ class Binding(NamedTuple):
 
     comm: MPI.Intracomm
     tag: int
-    send: Vector | None
-    recv: Vector | None
+    send: Array | None
+    recv: Array | None
     combine: Callable[..., Any]
     load: Sequence[Hook] = ()
     store: Sequence[Hook] = ()
@@ -126,12 +125,7 @@ class Plan:
     def __enter__(self) -> Plan:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
             self.Free()
 
@@ -169,7 +163,7 @@ class Plan:
 
     # -- binding
 
-    def _bind(self, exchange: Exchange) -> Round:
+    def _bind(self, exchange: Exchange) -> BoundRound:
         comm, tag = self._binding.comm, self._binding.tag
         receives = [
             comm.Recv_init(buffer, message.peer, tag)
@@ -183,17 +177,17 @@ class Plan:
         ]
         requests = receives + sends
         alone = _one_message_a_peer(exchange) and len(requests) == _messages(exchange)
-        return Round(
+        return BoundRound(
             _starter(requests, alone),
             requests,
             [self._local(step) for step in exchange.during],
             [self._local(step) for step in exchange.after],
         )
 
-    def _view(self, span: Span) -> Vector:
+    def _view(self, span: Span) -> Array:
         return self._memory[span.memory][span.start : span.end]
 
-    def _local(self, step: Local) -> Step:
+    def _local(self, step: Local) -> BoundStep:
         if isinstance(step, Combine):
             return self._binding.combine, tuple(map(self._view, step))
         return np.copyto, (self._view(step.target), self._view(step.source))
@@ -212,7 +206,7 @@ class Plan:
     def _limit(self) -> int:
         return max(1, MESSAGE_LIMIT // self._memory[Memory.SCRATCH].itemsize)
 
-    def _scattered(self, views: list[Vector]) -> MPI.Datatype:
+    def _scattered(self, views: list[Array]) -> MPI.Datatype:
         addresses = [view.__array_interface__["data"][0] for view in views]
         lengths = [view.nbytes for view in views]
         datatype = MPI.BYTE.Create_hindexed(lengths, addresses).Commit()
@@ -224,12 +218,12 @@ _startall = MPI.Prequest.Startall
 _waitall = MPI.Request.Waitall
 
 
-def _do(steps: list[Step]) -> None:
+def _do(steps: list[BoundStep]) -> None:
     for function, arguments in steps:
         function(*arguments)
 
 
-def _memory(program: Program, binding: Binding) -> dict[Memory, Vector]:
+def _memory(program: Program, binding: Binding) -> dict[Memory, Array]:
     given = binding.send if binding.send is not None else binding.recv
     dtype = np.dtype(np.uint8) if given is None else given.dtype
     empty = np.empty(0, dtype)

@@ -16,9 +16,7 @@ import numpy as np
 from mpi4py import MPI
 
 from ..schedule.steps import split
-from .datatypes import Element, datatype_of, element, fits, label
-
-Array = np.ndarray[Any, Any]
+from .datatypes import Array, Element, datatype_of, element, fits, label
 
 Block = tuple[int, int]
 """(displacement, count) in elements of the datatype."""
@@ -71,10 +69,10 @@ class Spec:
         if self.counts is None:
             counts = split(self._entries(), size)
         else:
-            counts = _listed(self.counts, size, self.name, "count")
+            counts = listed(self.counts, size, self.name, "count")
         if self.displs is None:
             return list(zip(accumulate(counts, initial=0), counts, strict=False))
-        displs = _listed(self.displs, size, self.name, "displacement", step=True)
+        displs = listed(self.displs, size, self.name, "displacement", step=True)
         return list(zip(displs, counts, strict=True))
 
     def _entries(self) -> int:
@@ -247,8 +245,11 @@ def _natural(value: object, name: str, what: str) -> int:
     return number
 
 
-def _listed(value: Any, size: int, name: str, what: str, step: bool = False) -> list[int]:
-    """One number for each rank; a single one holds for all, or is the step between them."""
+def listed(value: Any, size: int, name: str, what: str, step: bool = False) -> list[int]:
+    """One number for each rank; a single one holds for all, or is the step between them.
+
+    Raises ``TypeError`` or ``ValueError``, naming the argument, for what is not that.
+    """
     if hasattr(value, "__index__") and not np.ndim(value):
         number = _natural(value, name, what)
         return [number * rank if step else number for rank in range(size)]

@@ -181,6 +181,21 @@ def test_a_root_that_is_no_rank(comm: Any, root: int) -> None:
     assert target.unchanged
 
 
+@pytest.mark.parametrize(
+    ("counts", "error", "message"),
+    [
+        ([1] * (SIZE + 1), ValueError, f"expected {SIZE} counts, one a rank, got {SIZE + 1}"),
+        ([-1] * SIZE, ValueError, "count -1 is negative"),
+        ([1.5] * SIZE, TypeError, "expected an integer count, got 1.5"),
+    ],
+)
+def test_counts_that_cannot_be(comm: Any, counts: Any, error: Any, message: str) -> None:
+    target = Guarded(poison(1))
+    with pytest.raises(error, match=f"recvcounts: {message}"):
+        comm.Reduce_scatter(np.zeros(SIZE, "i8"), target.array, counts)
+    assert target.unchanged
+
+
 def test_unknown_names_list_the_choices(comm: Any) -> None:
     with pytest.raises(mpicoll.UnknownName, match="ring"):
         comm.Allreduce(np.ones(4), np.ones(4), algorithm="rign")
