@@ -116,7 +116,8 @@ def test_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
     start = time.monotonic()
     ended = call("up", "--name", OTHERS, PATH=f"{tmp_path}:{os.environ['PATH']}")
     assert ended.returncode == 1 and time.monotonic() - start < 10
-    assert "slurmd-h0 has ended" in ended.stderr and "slurmd-h0: slurmd: no luck" in ended.stderr
+    assert "slurmd-h0" in ended.stderr and "ended too soon" in ended.stderr
+    assert "slurmd-h0: slurmd: no luck" in ended.stderr
     assert not left(OTHERS)
 
 

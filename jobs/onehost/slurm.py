@@ -102,7 +102,7 @@ def wait(ready: Callable[[], bool], running: Mapping[str, subprocess.Popen[bytes
     while not ready():
         ended = [name for name, process in running.items() if process.poll() is not None]
         if ended:
-            raise ClusterError(f"{', '.join(ended)} has ended")
+            raise ClusterError(f"{', '.join(ended)}: ended too soon")
         if time.monotonic() > end:
             raise ClusterError(f"{', '.join(running)}: not ready after {PATIENCE:.0f} s")
         time.sleep(0.1)
