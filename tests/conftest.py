@@ -1,14 +1,18 @@
-"""What tests without a launcher share: how to start a program on several ranks."""
+"""What tests share: how to start a program on several ranks, derived datatypes that are freed."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+    from specs import Commit
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,3 +35,17 @@ def mpiexec() -> Callable[..., subprocess.CompletedProcess[str]]:
         )
 
     return run
+
+
+@pytest.fixture
+def derived() -> Iterator[Commit]:
+    """Commits a derived datatype, and frees it after the test."""
+    made: list[MPI.Datatype] = []
+
+    def commit(datatype: MPI.Datatype) -> MPI.Datatype:
+        made.append(datatype.Commit())
+        return datatype
+
+    yield commit
+    for datatype in made:
+        datatype.Free()
