@@ -44,7 +44,7 @@ class Call:
             return
         shared = overlap(self.send, self.recv)
         if shared == "same" or (shared == "part" and self._is_own_slot(self.send, self.recv)):
-            self.send = None
+            self._put_in_place(self.send)
         elif shared == "part":
             raise ValueError(
                 f"{self.collective}: sendbuf and recvbuf overlap in part "
@@ -83,13 +83,21 @@ class Call:
         send, recv = _place(self.send, Memory.SEND), _place(self.recv, Memory.RECV)
         return send or recv, self.end or recv
 
+    def _put_in_place(self, send: Buffer) -> None:
+        """Use one buffer for both: the one that has a block for every rank."""
+        if self.collective == "scatter":
+            self.recv, self.end = None, Place(slots(send), Memory.SEND)
+        else:
+            self.send = None
+
     def _is_own_slot(self, send: Buffer, recv: Buffer) -> bool:
-        """Whether the input already stands where an allgather or a gather wants it."""
-        if self.collective not in ("allgather", "gather") or recv.load is not None:
+        """Whether this rank's block already stands where a scatter or gather wants it."""
+        mine, every = (recv, send) if self.collective == "scatter" else (send, recv)
+        if self.collective not in ("allgather", "gather", "scatter") or every.load is not None:
             return False
-        itemsize, start = recv.data.itemsize, recv.starts[self.rank]
-        first = MPI.Get_address(recv.data) + start * itemsize
-        return send.memory == (first, first + recv.counts[self.rank] * itemsize)
+        itemsize, start = every.data.itemsize, every.starts[self.rank]
+        first = MPI.Get_address(every.data) + start * itemsize
+        return mine.memory == (first, first + every.counts[self.rank] * itemsize)
 
 
 def slots(buffer: Buffer) -> Slots:

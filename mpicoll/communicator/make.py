@@ -39,7 +39,7 @@ def make_plan(channel: Channel, call: Call, entry: Algorithm, ordered: bool) -> 
         None if call.recv is None else call.recv.data,
         np.copyto if call.operator is None else call.operator.combine,
         [buffer.load for buffer in buffers if buffer.load],
-        [buffer.store for buffer in buffers if buffer.store],
+        [call.recv.store] if call.recv is not None and call.recv.store else [],
     )
     return Plan(program, binding, entry.name)
 

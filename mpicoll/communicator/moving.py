@@ -36,9 +36,10 @@ def barrier(comm: MPI.Comm) -> Call:
 def bcast(comm: MPI.Comm, buf: Any, root: int = 0) -> Call:
     """The root's buffer reaches every rank (MPI 4.1, section 6.4)."""
     is_root = is_root_of(comm, root)
-    return Call(
-        "bcast", comm.rank, None, as_bytes(vector(buf, name="buf", writable=not is_root)), root
-    )
+    buffer = as_bytes(vector(buf, name="buf", writable=not is_root))
+    if not is_root:
+        return Call("bcast", comm.rank, None, buffer, root)
+    return Call("bcast", comm.rank, buffer, None, root, end=Place(slots(buffer), Memory.SEND))
 
 
 def gather(comm: MPI.Comm, sendbuf: Any, recvbuf: Any, root: int = 0) -> Call:

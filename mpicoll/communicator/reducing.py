@@ -116,11 +116,11 @@ def _reduce_scatter(
 ) -> Call:
     mine, first = counts[comm.rank], recv.starts[0]
     source = recv if is_in_place(sendbuf) else vector(sendbuf, name="sendbuf", writable=False)
+    if source.data.dtype != recv.data.dtype:
+        raise TypeError(_unlike(source, recv))
     in_place = source is recv or overlap(source, recv) == "same"
     source = recv if in_place else source
     name = "recvbuf, in place," if in_place else "sendbuf"
-    if source.data.dtype != recv.data.dtype:
-        raise TypeError(_unlike(source, recv))
     if sum(source.counts) != sum(counts) and not (in_place and sum(source.counts) > sum(counts)):
         raise ValueError(
             f"{name} has {sum(source.counts)} elements, but the counts add up to {sum(counts)}"

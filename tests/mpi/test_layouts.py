@@ -131,6 +131,57 @@ def test_a_read_only_send_buffer_works(comm: Any) -> None:
     np.testing.assert_array_equal(got, SIZE * np.arange(4.0))
 
 
+@VIEWS
+def test_a_read_only_send_buffer_of_any_layout_works(comm: Any, view: Any) -> None:
+    source, target = filled(view, comm.rank), Guarded(poison(40, "f8"))
+    send, recv = view(source.array), view(target.array)
+    send.flags.writeable = False
+    for name in ALLREDUCE:
+        target.reset()
+        comm.Allreduce(send, recv, algorithm=name)
+        np.testing.assert_array_equal(recv, 100 * TRIANGLE + ramp(recv, SIZE), name)
+
+
+@VIEWS
+@pytest.mark.parametrize("name", mpicoll.algorithms("bcast"))
+def test_the_root_of_a_broadcast_only_reads(comm: Any, view: Any, name: str) -> None:
+    for root in range(SIZE):
+        memory = filled(view, root) if comm.rank == root else Guarded(poison(40, "f8"))
+        part = view(memory.array)
+        part.flags.writeable = comm.rank != root
+        comm.Bcast(part, root=root, algorithm=name)
+        np.testing.assert_array_equal(part, 100 * root + ramp(part), name)
+        assert comm.rank != root or memory.unchanged
+
+
+def test_the_same_buffer_twice_in_a_reduce_scatter(comm: Any) -> None:
+    counts = [rank % 3 for rank in range(SIZE)]
+    start, count = sum(counts[: comm.rank]), counts[comm.rank]
+    for entry in serving("reduce_scatter", SIZE, equal_counts=False):
+        data = Guarded(100 * comm.rank + np.arange(sum(counts)))
+        comm.Reduce_scatter(data.array, data.array, counts, algorithm=entry.name)
+        expected = 100 * TRIANGLE + SIZE * np.arange(start, start + count)
+        np.testing.assert_array_equal(data.array[:count], expected, entry.name)
+        assert data.intact
+
+
+def test_a_block_that_is_where_it_belongs_already(comm: Any) -> None:
+    for entry in serving("scatter", SIZE, equal_counts=False):
+        whole = Guarded(np.arange(2 * SIZE))
+        mine = whole.array[:2] if comm.rank == 0 else poison(2)
+        comm.Scatter(whole.array, mine, algorithm=entry.name)
+        assert mine.tolist() == [2 * comm.rank, 2 * comm.rank + 1], entry.name
+        counts = [3] + [0] * (SIZE - 1)
+        three = Guarded(np.arange(3))
+        recv = three.array if comm.rank == 0 else poison(0)
+        comm.Scatterv([three.array, counts], recv, algorithm=entry.name)
+        assert whole.unchanged and three.unchanged, entry.name
+    for entry in serving("allgather", SIZE):
+        whole = Guarded(np.where(np.arange(SIZE) == comm.rank, comm.rank, -1))
+        comm.Allgather(whole.array[comm.rank : comm.rank + 1], whole.array, algorithm=entry.name)
+        assert whole.array.tolist() == list(range(SIZE)), entry.name
+
+
 def test_zero_dimensional_arrays_and_scalars(comm: Any) -> None:
     got = np.empty(())
     comm.Allreduce(np.array(2.0), got)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..catalogue import algorithm
 from ..circulant import traffic
-from ..steps import Rounds, largest_power_of_two, recv, send
+from ..steps import Rounds, Send, Step, largest_power_of_two, recv, send
 from . import allgather, scatter
 
 
@@ -83,11 +83,18 @@ def scatter_allgather(rank: int, size: int, root: int) -> Rounds:
     """Scatter, then allgather (van de Geijn).
 
     Cost: 2 q alpha + 2 (p-1)/p n beta at a power of two; by the ring, (q + p - 1) alpha elsewhere.
+    Nothing is sent to the root, which has everything: its buffer may be read-only.
     Best for long vectors.  Source: Barnett, Shuler, van de Geijn et al., SHPCC 1994.
     """
     power = size == largest_power_of_two(size)
     yield from scatter.binomial(rank, size, root)
-    yield from (allgather.recursive_doubling if power else allgather.ring)(rank, size)
+    for steps in (allgather.recursive_doubling if power else allgather.ring)(rank, size):
+        yield [step for step in steps if _target(step, rank) != root]
+
+
+def _target(step: Step, rank: int) -> int:
+    """The rank that a message goes to."""
+    return step.peer if isinstance(step, Send) else rank
 
 
 @algorithm(rounds="b - 1 + q", volume="(b - 1 + q) / b", blocks="q", pipelined=True)
