@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import pytest
+from measured import record
 from mpi4py import MPI
 
 from mpicoll import Communicator
@@ -16,6 +17,7 @@ from mpicoll.measure.floor import Floor, measure_floor
 from mpicoll.measure.settings import Settings
 from mpicoll.measure.timing import LEAST, MOST, WARM_UP, Contender, contender, measure
 from mpicoll.measure.trial import Trial
+from mpicoll.measure.words import noise_us
 from mpicoll.schedule import Unserved
 
 
@@ -118,8 +120,8 @@ def test_floor_has_parts(alone: Communicator) -> None:
     floor = measure_floor(alone, one_host=True)
     assert floor.skew_us == 0.0
     assert 0 < floor.empty_us < 1000
-    assert Floor(0.5, 9.0, 2.0).noise_us == 2.0
-    assert Floor(0.5, 9.0, None).noise_us == 0.5
+    assert noise_us(record(floor=vars(Floor(0.5, 9.0, 2.0)))) == 2.0
+    assert noise_us(record(floor=vars(Floor(0.5, 9.0, None)))) == 0.5
 
 
 def test_settings_say_which_cells_there_are() -> None:

@@ -110,7 +110,7 @@ of ranks; a binomial tree is balanced at powers of two only.
 
 
 def reducing() -> list[Algorithm]:
-    return [entry for entry in ALL if entry.contract.reduces and not entry.contract.idempotent]
+    return [entry for entry in ALL if entry.contract.operates]
 
 
 @pytest.mark.parametrize("entry", reducing(), ids=name)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..schedule import collectives
+from ..schedule import VENDOR, collectives
 from . import launch
 from .options import (
     algorithms_option,
@@ -91,7 +91,7 @@ def tally_lines(tally: Tally) -> list[str]:
 def total_lines(tallies: list[Tally]) -> list[str]:
     """The closing lines."""
     cells = sum(tally.cells.total() for tally in tallies)
-    vendor = sum(tally.cells["vendor"] for tally in tallies)
+    vendor = sum(tally.cells[VENDOR] for tally in tallies)
     wrong = sum(tally.wrong_cells for tally in tallies)
     return [
         f"{'total':<16}{cells:>8}{wrong:>8}",

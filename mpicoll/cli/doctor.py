@@ -15,6 +15,7 @@ import click
 
 from ..measure.devices import cuda_major, gpu_aware, nvidia_gpus
 from ..measure.environment import NoLibrary, allowed_cores, library, thread_level
+from ..schedule.words import counted
 from . import launch
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _speaks() -> bool:
 def lines(findings: list[Finding]) -> list[str]:
     """The report."""
     problems = sum(bool(finding.cure) for finding in findings)
-    verdict = f"{problems} problem{'s' if problems > 1 else ''}" if problems else "no problem found"
+    verdict = counted(problems, "problem") if problems else "no problem found"
     return [line for finding in findings for line in _lines(finding)] + [verdict]
 
 
@@ -104,7 +105,7 @@ def _world(found: dict[str, str]) -> Finding:
         problem, _, cure = error.message.partition("; ")
         return Finding("world", problem, cure)
     alone = " (no job; give a command -n RANKS and it starts them)" if ranks else ""
-    return Finding("world", f"{size} rank{'s' if size > 1 else ''}{alone}")
+    return Finding("world", f"{counted(size, 'rank')}{alone}")
 
 
 def _threads(found: dict[str, str]) -> Finding:
@@ -139,7 +140,8 @@ def _mapping(world: MPI.Intracomm) -> Finding:
 
 def _neighbours(world: MPI.Intracomm) -> Finding:
     """Messages round the ring of ranks; where one does not come, the job ends here."""
-    from ..measure.preflight import message_ms, silent_neighbours
+    from ..measure.preflight import MESSAGE, message_ms, silent_neighbours
+    from ..measure.words import size_words
 
     silent = silent_neighbours(world, PATIENCE_S)
     if silent:
@@ -148,7 +150,7 @@ def _neighbours(world: MPI.Intracomm) -> Finding:
     slowest = max(range(len(times)), key=times.__getitem__)
     return Finding(
         "neighbours",
-        f"all answer; a message of 1 MiB takes {median(times):.2f} ms, "
+        f"all answer; a message of {size_words(MESSAGE)} takes {median(times):.2f} ms, "
         f"at most {times[slowest]:.2f} (rank {(slowest - 1) % len(times)} to {slowest})",
     )
 

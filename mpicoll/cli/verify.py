@@ -53,8 +53,7 @@ class Outcome(NamedTuple):
         return f"{name:<34}{proved}{''.join(self._remarks())}"
 
     def _remarks(self) -> Iterator[str]:
-        contract = self.entry.contract
-        if contract.reduces and not contract.idempotent:
+        if self.entry.contract.operates:
             yield ", the operator must commute" if self.entry.commutes else ", in rank order"
             yield ", with the bits of the canonical tree" if self.canonical else ""
         if self.refused:

@@ -50,8 +50,7 @@ def _candidates(
 
 def _is_canonical(entry: Algorithm, size: int) -> bool:
     """Whether an ordered run has the canonical tree's bits; what does not reduce always has."""
-    reduces = entry.contract.reduces and not entry.contract.idempotent
-    return not reduces or size == 1 or bool(entry.canonical(size))
+    return not entry.contract.operates or size == 1 or bool(entry.canonical(size))
 
 
 def _price(entry: Algorithm, size: int, nbytes: int, equal: bool) -> float:

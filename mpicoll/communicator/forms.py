@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mpi4py import MPI
 
-from ..schedule import collectives
+from ..schedule import VENDOR, collectives
 from ..transport.plan import Plan
 from ..transport.request import Request
 from .call import Call
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 Bind: TypeAlias = Callable[..., Call]
 Method: TypeAlias = Callable[..., Any]
-
-VENDOR = "vendor"
-"""The name of the MPI library's own collective, where an algorithm is named."""
 
 _CHOICE = """
 

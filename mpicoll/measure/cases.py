@@ -14,9 +14,6 @@ import numpy as np
 from ..schedule import CONTRACTS, Algorithm, Contract, Cut, UnknownName, even_blocks
 from .patterns import DTYPES, OPERATIONS
 
-VENDOR = "vendor"
-"""The name of the MPI library's own collective among the algorithms."""
-
 METHODS = {
     "barrier": ("Barrier",),
     "bcast": ("Bcast",),
@@ -69,7 +66,7 @@ class Case:
     @property
     def operates(self) -> bool:
         """Whether the collective combines data by the operator."""
-        return self.contract.reduces and not self.contract.idempotent
+        return self.contract.operates
 
     @property
     def equal_counts(self) -> bool:

@@ -13,8 +13,8 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from ..communicator import Communicator
-from ..schedule import serving
-from .cases import VENDOR, Case
+from ..schedule import VENDOR, serving
+from .cases import Case
 from .matrix import Probe
 from .trial import Trial
 
@@ -97,9 +97,9 @@ def _run(
 
 
 def _cell(trial: Trial, comm: Communicator, name: str, mode: str) -> int:
-    """The wrong elements on this rank; a persistent call is run twice."""
+    """The wrong elements on this rank; a persistent call runs twice."""
     target, options = _target(comm, name)
-    if mode == "persistent" and name != VENDOR:
+    if mode == "persistent":
         return _persistent(trial, target, options)
     trial.fill()
     if mode == "blocking":

@@ -31,11 +31,6 @@ class Floor:
     round_us: float
     skew_us: float | None
 
-    @property
-    def noise_us(self) -> float:
-        """The difference below which two times are the same."""
-        return max(self.empty_us, self.skew_us or 0.0)
-
 
 def measure_floor(comm: Communicator, one_host: bool) -> Floor:
     """Measure the floor; collective; the numbers are right on rank 0."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .cases import VENDOR
-from .record import Row, bandwidths
+from ..schedule import VENDOR
+from .record import bandwidths
 from .statistics import Summary, rank_test, summarize
+from .words import Row, noise_us
 
 Record = dict[str, Any]
 
@@ -44,12 +45,8 @@ def _cell(row: Row) -> tuple[Any, ...]:
 
 def _environment(records: Sequence[Record]) -> Record:
     first = records[0]["environment"]
-    floor = max((record["environment"]["floor"] for record in records), key=_noise)
+    floor = max(records, key=noise_us)["environment"]["floor"]
     return {**first, "floor": floor, "method": {**first["method"], "launches": len(records)}}
-
-
-def _noise(floor: dict[str, Any]) -> float:
-    return max(float(floor["empty_us"]), float(floor["skew_us"] or 0.0))
 
 
 def _merged(rows: Sequence[Row], vendor: Sequence[Row] | None, size: int) -> Row:

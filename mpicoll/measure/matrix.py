@@ -59,24 +59,20 @@ def _types(collective: str, size: int) -> Iterator[Case]:
         )
 
 
-def _operates(collective: str) -> bool:
-    contract = CONTRACTS[collective]
-    return contract.reduces and not contract.idempotent
-
-
 def _exact_kinds(collective: str) -> list[tuple[str, str]]:
     """A dtype and operator that commutes, and where it matters one that does not."""
-    return [("int64", "sum"), *([("complex128", "affine")] if _operates(collective) else [])]
+    ordered = [("complex128", "affine")] if CONTRACTS[collective].operates else []
+    return [("int64", "sum"), *ordered]
 
 
 def _all_kinds(collective: str) -> list[tuple[str, str]]:
-    if CONTRACTS[collective].idempotent:
+    contract = CONTRACTS[collective]
+    if contract.idempotent:
         return []
-    operators = OPERATIONS.values() if _operates(collective) else [OPERATIONS["sum"]]
-    pairs = product(DTYPES, operators)
-    return [
-        (dtype, op.name) for dtype, op in pairs if op.serves(dtype) or not _operates(collective)
-    ]
+    if not contract.operates:
+        return [(dtype, "sum") for dtype in DTYPES]
+    pairs = product(DTYPES, OPERATIONS.values())
+    return [(dtype, op.name) for dtype, op in pairs if op.serves(dtype)]
 
 
 def _places(collective: str) -> tuple[bool, ...]:

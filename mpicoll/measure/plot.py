@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .cases import VENDOR
+from ..schedule import VENDOR
 from .words import Row, size_words
 
 COLUMNS = 3

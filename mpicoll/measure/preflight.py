@@ -8,6 +8,7 @@ import numpy as np
 from mpi4py import MPI
 
 from ..communicator import Communicator
+from ..schedule import VENDOR
 
 PING, PONG = 1, 2
 """Tags of the question and of the answer."""
@@ -39,7 +40,7 @@ def silent_neighbours(comm: MPI.Intracomm, seconds: float) -> list[int]:
 
 
 def message_ms(comm: MPI.Intracomm) -> float:
-    """Milliseconds that 1 MiB from the left neighbour took, while all send; collective.
+    """Milliseconds that ``MESSAGE`` from the left neighbour took, while all send; collective.
 
     The second of two: the first makes connections.
     """
@@ -60,7 +61,7 @@ def wrong_allreduces(comm: MPI.Intracomm) -> list[str]:
     right = comm.size * (comm.size + 1) // 2
     wrong = []
     with Communicator(comm) as ours:
-        for name in ("vendor", "ring"):
+        for name in (VENDOR, "ring"):
             total = np.zeros(COUNT, np.int64)
             ours.Allreduce(mine, total, algorithm=name)
             if comm.allreduce(bool(np.any(total != right)), MPI.LOR):

@@ -9,12 +9,13 @@ from datetime import datetime, timezone
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from ..schedule import cost, find
-from .cases import VENDOR, Case
+from ..schedule import VENDOR, cost, find
+from .cases import Case
 from .environment import describe, library, versions
 from .statistics import Summary, ratio, summarize
+from .words import Row
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -31,9 +32,6 @@ COMPARED = {
     "persistent": ("environment", "method", "persistent"),
 }
 """What must be the same in a record and in the run that goes on with it."""
-
-Row: TypeAlias = dict[str, Any]
-"""One algorithm at one cell; times in microseconds, bandwidths in GB/s of 1e9 bytes."""
 
 
 def bus_factor(collective: str, size: int) -> float | None:

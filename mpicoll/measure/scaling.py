@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..schedule import cost, even_blocks, find
-from .cases import VENDOR
+from ..schedule import VENDOR, cost, even_blocks, find
 from .record import bus_factor
 from .words import Row, size_words
 

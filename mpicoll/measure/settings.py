@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..schedule import algorithms, find, require
-from .cases import VENDOR, Case, even_case
+from ..schedule import VENDOR, algorithms, find, require
+from .cases import Case, even_case
 
 ALL = "all"
 
@@ -16,8 +16,11 @@ SECONDS_IN_ALL = 100.0
 
 @dataclass(frozen=True)
 class Settings:
-    """What to measure.  ``sizes`` in bytes; ``algorithms``: names, or ``("all",)``;
-    ``persistent``: plans bound once, else blocking calls; ``seconds``: for the whole run."""
+    """What to measure.
+
+    ``sizes`` in bytes; ``algorithms``: names, or ``("all",)``; ``persistent``: plans bound once,
+    else blocking calls; ``seconds``: for the whole run.
+    """
 
     collectives: tuple[str, ...]
     sizes: tuple[int, ...]

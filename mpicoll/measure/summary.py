@@ -8,6 +8,7 @@ from itertools import groupby
 from math import prod
 from typing import Any, TypeAlias
 
+from ..schedule import VENDOR
 from .words import FASTER, SLOWER, Row, noise_us, size_words, verdict
 
 SHOWN = 3
@@ -80,7 +81,7 @@ def _segment_words(segment: Segment) -> str:
 
 def _times_words(segment: Segment) -> str:
     times = [row["vs_vendor"] for row in segment.rows if row["vs_vendor"] is not None]
-    if segment.algorithm == "vendor" or not times:
+    if segment.algorithm == VENDOR or not times:
         return ""
     low, high = f"{min(times):.2f}", f"{max(times):.2f}"
     return f" {low}x" if low == high else f" {low}x to {high}x"
@@ -89,8 +90,8 @@ def _times_words(segment: Segment) -> str:
 def _extremes(title: str, rows: Sequence[Row], noise: float, mark: str) -> list[str]:
     """The cells in which the best of ours is furthest from the vendor, on one side."""
     keyed = groupby(rows, key=lambda row: (row["collective"], row["bytes"]))
-    cells_ = ([row for row in same if row["algorithm"] != "vendor"] for _, same in keyed)
-    best = [min(own, key=lambda row: float(row["median_us"])) for own in cells_ if own]
+    ours = ([row for row in same if row["algorithm"] != VENDOR] for _, same in keyed)
+    best = [min(own, key=lambda row: float(row["median_us"])) for own in ours if own]
     told = [row for row in best if verdict(row, noise) == mark]
     told.sort(key=lambda row: float(row["vs_vendor"]), reverse=mark == FASTER)
     return [f"{title}: {'; '.join(map(_cell_words, told[:SHOWN]))}"] if told else []

@@ -19,7 +19,7 @@ import numpy as np
 from mpi4py import MPI
 
 from ..communicator import Communicator
-from .cases import VENDOR
+from ..schedule import VENDOR
 from .patterns import Array
 from .trial import Trial
 

@@ -50,8 +50,10 @@ class Guarded:
             np.copyto(self.data, self.content)
 
     def wrong(self, expected: Array | None = None) -> int:
-        """Elements that differ from those expected at the start, else from the content or poison,
-        and guard bytes that were overwritten."""
+        """How many elements are not as expected at the start, and guard bytes not poison.
+
+        Without ``expected`` the elements must be the content, or all poison.
+        """
         guards = np.concatenate([self._raw[:GUARD], self._raw[self._raw.size - GUARD :]])
         return int(np.count_nonzero(guards != POISON)) + self._differing(expected)
 
@@ -73,11 +75,6 @@ class Trial:
         self.case, self.rank, self.size = case, rank, size
         self.send, self.receive, self.expected = _buffers(case, rank, size)
         self.arguments = _arguments(self)
-
-    @property
-    def refills(self) -> bool:
-        """Whether a call consumes its own input, so that a repetition needs it anew."""
-        return self.inside and self.case.operates
 
     @property
     def inside(self) -> bool:

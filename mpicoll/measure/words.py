@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from ..schedule import VENDOR
+
 Row: TypeAlias = dict[str, Any]
+"""One algorithm at one cell; times in microseconds, bandwidths in GB/s of 1e9 bytes."""
 
 LEVEL = 0.05
 """The chance below which a difference over several launches counts."""
@@ -24,15 +27,18 @@ def size_words(nbytes: int) -> str:
 
 
 def noise_us(record: dict[str, Any]) -> float:
-    """The noise floor of a record, in microseconds."""
+    """The difference below which two times of a record are the same, in microseconds."""
     floor = record["environment"]["floor"]
     return max(float(floor["empty_us"]), float(floor["skew_us"] or 0.0))
 
 
 def verdict(row: Row, noise: float) -> str:
-    """How a row stands beside the vendor: its interval must leave out 1, and its distance from the
-    vendor's median must exceed the noise; '' where there is no vendor."""
-    if row["vs_vendor"] is None or row["algorithm"] == "vendor":
+    """How a row stands beside the vendor; '' where there is no vendor.
+
+    To differ, its interval must leave out 1, and its distance from the vendor's median must exceed
+    the noise in microseconds.
+    """
+    if row["vs_vendor"] is None or row["algorithm"] == VENDOR:
         return ""
     low, high = row["vs_vendor_ci"]
     if row.get("p", 0.0) > LEVEL:

@@ -4,6 +4,7 @@ Imports the standard library only.
 """
 
 from .catalogue import (
+    VENDOR,
     Algorithm,
     algorithm,
     algorithms,
@@ -21,6 +22,7 @@ from .verify import Proof, sample_roots, verify, verify_rounds
 
 __all__ = [
     "CONTRACTS",
+    "VENDOR",
     "Algorithm",
     "Contract",
     "Cost",

@@ -20,6 +20,9 @@ from .contract import CONTRACTS, Contract, Cut
 from .errors import UnknownName, Unserved
 from .steps import Round, Rounds, ceil_log2, largest_power_of_two
 
+VENDOR = "vendor"
+"""The name of the MPI library's own collective, where an algorithm is named."""
+
 _FORM_FUNCTIONS = {"min": min, "max": max, "sum": sum, "range": range, "ceil": ceil, "log2": log2}
 _REGISTERED: dict[tuple[str, str], Algorithm] = {}
 

@@ -48,6 +48,11 @@ class Contract:
     idempotent: bool = False
     prefix: bool = False
 
+    @property
+    def operates(self) -> bool:
+        """Whether the result depends on the operator: all that reduces, but a barrier."""
+        return self.reduces and not self.idempotent
+
     def blocks(self, size: int, vector_blocks: int = 1) -> int:
         """The number of blocks at this size, for an algorithm that cuts a vector so."""
         return {Cut.VECTOR: vector_blocks, Cut.RANK: size, Cut.PAIR: size * size}[self.cut]
