@@ -18,16 +18,15 @@ class Countdown:
     def __init__(self, tests: int, log: list[str]) -> None:
         self.left, self.log = tests, log
 
-    def Start(self) -> None:
+    def begin(self) -> None:
         self.log.append("start")
 
-    def Test(self) -> bool:
+    def advance(self) -> bool:
         self.left -= 1
         return self.left <= 0
 
-    def Wait(self) -> bool:
+    def finish(self) -> None:
         self.left = 0
-        return True
 
     def Free(self) -> None:
         self.log.append("free")
@@ -63,6 +62,19 @@ def test_waiting_for_all_or_any_of_both_kinds() -> None:
     assert Request.Testall(both)
     assert Request.Waitany([request(5), request(2)]) == 1
     assert Request.Waitany([]) == MPI.UNDEFINED
+
+
+def test_each_is_reported_once() -> None:
+    both = [request(1), request(1, 1)]
+    assert [Request.Waitany(both) for _ in range(3)] == [0, 1, MPI.UNDEFINED]
+
+
+def test_testing_or_waiting_for_one_advances_the_others() -> None:
+    slow, quick = request(4), request(2)
+    assert not slow.Test() and not slow.Test()
+    assert quick.algorithm is None
+    other = request(1)
+    assert slow.Wait() and other.algorithm is None and other.Wait()
 
 
 @pytest.mark.parametrize("finish", ["Wait", "Free", "wait"])

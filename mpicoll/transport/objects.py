@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from mpi4py import MPI
 
 from ..schedule.steps import LEFT, Copy, Recv, RecvReduce, Reduce, Round, Send, Side
+from .progress import receive, wait_all
 
 Values: TypeAlias = dict[tuple[str, int], Any]
 """(space, block) -> object."""
@@ -32,11 +33,11 @@ def _play_round(comm: MPI.Intracomm, steps: Round, values: Values, op: BinaryOpe
         if isinstance(step, Send)
     ]
     arrivals = [
-        (step, comm.recv(None, step.peer, 0))
+        (step, receive(comm, step.peer, 0))
         for step in steps
         if isinstance(step, Recv | RecvReduce)
     ]
-    MPI.Request.waitall(requests)
+    wait_all(requests)
     for arrival, objects in arrivals:
         side = arrival.side if isinstance(arrival, RecvReduce) else None
         _take(values, arrival.space, arrival.blocks, objects, side, op)

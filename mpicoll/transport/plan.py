@@ -16,6 +16,7 @@ from mpi4py import MPI
 
 from .datatypes import Array
 from .program import Combine, Exchange, Local, Memory, Message, Program, Span
+from .progress import Task, wait_all
 
 MESSAGE_LIMIT = 1 << 30
 """The most bytes of one MPI message; longer ones go in pieces, below MPI's count limit of 2^31."""
@@ -49,13 +50,14 @@ class Binding(NamedTuple):
     store: Sequence[Hook] = ()
 
 
-class Plan:
+class Plan(Task):
     """A bound collective, persistent as in MPI-4 (section 6.13): start, wait, and again.
 
     ``algorithm`` is the name of what runs.
     """
 
     def __init__(self, program: Program, binding: Binding, algorithm: str) -> None:
+        super().__init__()
         self.algorithm = algorithm
         self._binding = binding
         self._datatypes: list[MPI.Datatype] = []
@@ -78,7 +80,7 @@ class Plan:
             for function, arguments in during:
                 function(*arguments)
             if requests:
-                _waitall(requests)
+                wait_all(requests)
             for function, arguments in after:
                 function(*arguments)
         for hook in self._binding.store:
@@ -86,13 +88,18 @@ class Plan:
         self._at = -1
 
     def Start(self) -> None:
-        """Begin; progress is made in ``Test`` and ``Wait``."""
+        """Begin; progress is made in ``Test`` and ``Wait`` of this and of all others."""
+        self.begin()
+        self.register()
+
+    def begin(self) -> None:
+        """Begin, for somebody who sees to the progress."""
         self._check_idle("Start")
         for hook in self._binding.load:
             hook()
         self._enter(0)
 
-    def Test(self) -> bool:
+    def advance(self) -> bool:
         """Go as far as possible without waiting; whether the collective is complete."""
         while self._at >= 0:
             if not MPI.Request.Testall(self._rounds[self._at].requests):
@@ -100,14 +107,11 @@ class Plan:
             self._leave()
         return True
 
-    def Wait(self) -> bool:
-        """Wait until the collective is complete; True, as mpi4py's requests say it."""
+    def finish(self) -> None:
+        """Go to the end, waiting in each round."""
         while self._at >= 0:
-            _waitall(self._rounds[self._at].requests)
+            MPI.Request.Waitall(self._rounds[self._at].requests)
             self._leave()
-        return True
-
-    test, wait = Test, Wait
 
     def Free(self) -> None:
         """Free the requests and the scratch; a plan that is under way is a ``RuntimeError``."""
@@ -130,11 +134,6 @@ class Plan:
             self.Free()
 
     @property
-    def active(self) -> bool:
-        """Whether the plan has been started and is not complete."""
-        return self._at >= 0
-
-    @property
     def scratch(self) -> int:
         """The bytes of scratch that the plan holds."""
         return self._memory[Memory.SCRATCH].nbytes if self._memory else 0
@@ -142,7 +141,7 @@ class Plan:
     def _check_idle(self, what: str) -> None:
         if self._freed:
             raise RuntimeError(f"{what} of a plan that was freed; make a new one")
-        if self._at >= 0:
+        if self._at >= 0 or self.awaited:
             raise RuntimeError(f"{what} of a plan that is under way; Wait for it first")
 
     def _enter(self, number: int) -> None:
@@ -215,7 +214,6 @@ class Plan:
 
 
 _startall = MPI.Prequest.Startall
-_waitall = MPI.Request.Waitall
 
 
 def _do(steps: list[BoundStep]) -> None:

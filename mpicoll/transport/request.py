@@ -12,36 +12,37 @@ from typing import Any
 from mpi4py import MPI
 
 from .plan import Plan
+from .progress import Task, advance_all, pause
 
 
-class Request:
-    """A non-blocking collective; progress is made in ``Test`` and ``Wait``.
+class Request(Task):
+    """A non-blocking collective, which advances in each of our calls that test or wait.
 
-    Not an ``MPI.Request``: MPI itself cannot advance it.  ``Request.Waitall`` and the like take
-    both kinds, in any mixture.
+    Not an ``MPI.Request``: MPI itself cannot advance it, so it stands still while its rank waits in
+    MPI's own calls, such as a receive.  ``Request.Waitall`` and the like take both kinds, in any
+    mixture.
     """
 
     def __init__(self, plans: Iterator[Plan]) -> None:
+        super().__init__()
         self._plans = plans
         self._plan: Plan | None = None
         self._next()
+        self.register()
 
-    def Test(self, status: MPI.Status | None = None) -> bool:
+    def advance(self) -> bool:
         """Go as far as possible without waiting; whether the collective is complete."""
         while self._plan is not None:
-            if not self._plan.Test():
+            if not self._plan.advance():
                 return False
             self._next()
         return True
 
-    def Wait(self, status: MPI.Status | None = None) -> bool:
-        """Wait until the collective is complete; always True, as with mpi4py."""
+    def finish(self) -> None:
+        """Go to the end, waiting in each round."""
         while self._plan is not None:
-            self._plan.Wait()
+            self._plan.finish()
             self._next()
-        return True
-
-    test, wait = Test, Wait
 
     def Free(self) -> None:
         """Complete the collective and free what it holds."""
@@ -57,27 +58,41 @@ class Request:
             self._plan.Free()
         self._plan = next(self._plans, None)
         if self._plan is not None:
-            self._plan.Start()
+            self._plan.begin()
 
     @staticmethod
     def Waitall(requests: Sequence[Any], statuses: list[MPI.Status] | None = None) -> bool:
         """Wait for all, of both kinds; all make progress together."""
         pending = list(requests)
-        while pending:
-            pending = [request for request in pending if not request.Test()]
+        while pending := [request for request in pending if not _poll(request)]:
+            pause()
         return True
 
     @staticmethod
     def Testall(requests: Sequence[Any], statuses: list[MPI.Status] | None = None) -> bool:
         """Whether all are complete, of both kinds; all make progress."""
-        complete = [request.Test() for request in requests]
+        complete = [_poll(request) for request in requests]
+        if not all(complete):
+            advance_all(but=requests)
         return all(complete)
 
     @staticmethod
     def Waitany(requests: Sequence[Any], status: MPI.Status | None = None) -> int:
-        """Wait for one, of both kinds; its index, or ``MPI.UNDEFINED`` where there are none."""
-        while requests:
-            for index, request in enumerate(requests):
-                if request.Test():
+        """Wait for one, of both kinds, that no call has reported as complete yet.
+
+        Its index, or ``MPI.UNDEFINED`` where there are none.
+        """
+        while waiting := [index for index, one in enumerate(requests) if _is_active(one)]:
+            for index in waiting:
+                if _poll(requests[index]):
                     return index
+            pause()
         return MPI.UNDEFINED
+
+
+def _poll(request: Any) -> bool:
+    return bool(request.poll() if isinstance(request, Task) else request.Test())
+
+
+def _is_active(request: Any) -> bool:
+    return bool(request.awaited if isinstance(request, Task) else request != MPI.REQUEST_NULL)

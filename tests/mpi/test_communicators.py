@@ -129,6 +129,71 @@ def test_several_at_once_complete_in_any_order(comm: Any) -> None:
         assert (results[turn] == SIZE * (SIZE - 1) // 2 + SIZE * turn).all()
 
 
+LONG = 30000
+"""Elements of a vector whose messages are not sent before they are received."""
+
+
+def started(comm: Any, count: int) -> tuple[list[Any], list[np.ndarray]]:
+    """Two allreduces under way, each of which takes several rounds, and their results."""
+    results = [np.zeros(count), np.zeros(count)]
+    mine = np.full(count, comm.rank + 1.0)
+    return [comm.Iallreduce(mine, got, algorithm="ring") for got in results], results
+
+
+@pytest.mark.parametrize("count", [5, LONG])
+def test_ranks_may_wait_in_different_orders(comm: Any, count: int) -> None:
+    requests, results = started(comm, count)
+    for request in requests[:: -1 if comm.rank % 2 else 1]:
+        request.Wait()
+    requests, more = started(comm, count)
+    for request in requests[:: -1 if comm.rank % 2 else 1]:
+        while not request.Test():
+            pass
+    for got in results + more:
+        assert (got == SIZE * (SIZE + 1) / 2).all()
+
+
+@pytest.mark.parametrize("count", [5, LONG])
+def test_plans_of_two_communicators_are_waited_for_in_different_orders(
+    comm: Any, count: int
+) -> None:
+    with comm.Dup() as other:
+        got = np.zeros((2, count))
+        mine = np.full(count, comm.rank + 1.0)
+        plans = [comm.Allreduce_init(mine, got[0], algorithm="ring"),
+                 other.Allreduce_init(mine, got[1], algorithm="ring")]  # fmt: skip
+        for plan in plans:
+            plan.Start()
+        for plan in plans[:: -1 if comm.rank % 2 else 1]:
+            plan.Wait()
+            plan.Free()
+        assert (got == SIZE * (SIZE + 1) / 2).all()
+
+
+@pytest.mark.parametrize("count", [5, LONG])
+def test_a_blocking_call_advances_what_is_under_way(comm: Any, count: int) -> None:
+    """Rank 0 completes its requests before it comes to the broadcasts that the others wait in."""
+    requests, results = started(comm, count)
+    got = np.full(count, float(comm.rank))
+    for turn in range(2):
+        if comm.rank == 0:
+            requests[turn].Wait()
+        if turn == 0:
+            comm.Bcast(got)
+        else:
+            assert comm.bcast(comm.rank) == 0
+    for request in requests:
+        request.Wait()
+    assert (got == 0).all() and (np.array(results) == SIZE * (SIZE + 1) / 2).all()
+
+
+def test_waiting_for_any_reports_each_once(comm: Any) -> None:
+    requests, _ = started(comm, 5)
+    both = [*requests, MPI.REQUEST_NULL]
+    assert {mpicoll.Request.Waitany(both), mpicoll.Request.Waitany(both)} == {0, 1}
+    assert mpicoll.Request.Waitany(both) == MPI.UNDEFINED
+
+
 def test_testing_alone_completes_a_request(comm: Any) -> None:
     got = np.zeros(SIZE, "i8")
     request = comm.Iallgather(np.array([comm.rank]), got)
