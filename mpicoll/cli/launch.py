@@ -7,6 +7,7 @@ A command that needs ranks calls ``enter``.  Outside a job that starts the same 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,7 @@ class Launcher:
     ``size``: the variable in which it tells its ranks how many they are; ``vendors``: how the names
     of the MPI libraries begin that it can start, all where there are none; ``signs``: what its
     ``--version`` says; ``oversubscribe``: its options to run more ranks than there are cores;
+    ``hosts``: what comes before a list of hosts, one for each rank;
     ``certain``: no other launcher sets its variable, as srun may set that of Hydra.
     """
 
@@ -39,6 +41,7 @@ class Launcher:
     vendors: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
     oversubscribe: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
     certain: bool = False
 
     def starts(self, vendor: str) -> bool:
@@ -49,10 +52,11 @@ class Launcher:
 LAUNCHERS = (
     Launcher(
         "Open MPI's mpiexec", "OMPI_COMM_WORLD_SIZE", ("Open MPI", "Spectrum MPI"),
-        ("Open MPI", "OpenRTE", "PRRTE"), ("--oversubscribe",), certain=True,
+        ("Open MPI", "OpenRTE", "PRRTE"), ("--oversubscribe",), ("--host",), certain=True,
     ),
     Launcher(
         "Hydra's mpiexec", "PMI_SIZE", ("MPICH", "MVAPICH", "Intel MPI"), ("HYDRA", "Intel(R) MPI"),
+        hosts=("-ppn", "1", "-hosts"),
     ),
     Launcher("srun", "SLURM_STEP_NUM_TASKS"),
     Launcher("mpicoll -n", "MPICOLL_RANKS"),
@@ -61,6 +65,9 @@ LAUNCHERS = (
 
 OURS = LAUNCHERS[-1].size
 """The variable that we set for the ranks that we start, so that they never start ranks again."""
+
+HOSTS = "MPICOLL_HOSTS"
+"""The variable that names the file of the hosts to start ranks on."""
 
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 """Open MPI refuses root without these; set for the ranks that we start when the user is root."""
@@ -204,11 +211,40 @@ def _identify(path: str) -> Mpiexec | None:
     return Mpiexec(path, launcher) if launcher else None
 
 
-def command_line(mpiexec: Mpiexec, ranks: int, cores: int, argv: Sequence[str]) -> list[str]:
-    """What starts the ranks; an exception on one of them ends the whole job with its traceback."""
-    crowded = mpiexec.launcher.oversubscribe if ranks > cores else ()
+def command_line(
+    mpiexec: Mpiexec, ranks: int, cores: int, argv: Sequence[str], hosts: Sequence[str] = ()
+) -> list[str]:
+    """What starts the ranks; an exception on one of them ends the whole job with its traceback.
+
+    ``hosts``: one for each rank, in turns; none mean this one.
+    """
+    launcher = mpiexec.launcher
+    crowded = launcher.oversubscribe if ranks > cores else ()
+    places = [*launcher.hosts, ",".join(hosts)] if hosts else []
     python = [sys.executable, "-m", "mpi4py", "-m", "mpicoll"]
-    return [mpiexec.path, *crowded, "-n", str(ranks), *python, *argv]
+    return [mpiexec.path, *crowded, *places, "-n", str(ranks), *python, *argv]
+
+
+def chosen_hosts(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """The hosts to start ranks on, each as often as it takes ranks; none mean this one.
+
+    They stand in the file that ``--hosts`` names; raises ``click.UsageError`` where that is wrong.
+    """
+    path = environ.get(HOSTS)
+    if not path:
+        return []
+    try:
+        text = Path(path).read_text()
+    except (OSError, UnicodeError) as error:
+        raise click.UsageError(f"--hosts {path}: cannot be read: {error}") from error
+    lines = [line for line in (raw.partition("#")[0].strip() for raw in text.splitlines()) if line]
+    places = [re.fullmatch(r"([\w.-]+)(?::([1-9]\d*))?", line) for line in lines]
+    for line, place in zip(lines, places, strict=True):
+        if place is None:
+            raise click.UsageError(f"--hosts {path}: {line!r}: expected HOST or HOST:RANKS")
+    if not lines:
+        raise click.UsageError(f"--hosts {path}: no host is there; expected one a line")
+    return [place[1] for place in places if place for _ in range(int(place[2] or 1))]
 
 
 def start(ranks: int, argv: Sequence[str], quiet: bool = False) -> int:
@@ -218,10 +254,12 @@ def start(ranks: int, argv: Sequence[str], quiet: bool = False) -> int:
     """
     from ..measure.environment import allowed_cores
 
-    cores, mpiexec = len(allowed_cores()), find_mpiexec(_library())
+    hosts, mpiexec = chosen_hosts(), find_mpiexec(_library())
+    cores = len(hosts) or len(allowed_cores())
     if ranks > cores:
-        click.echo(f"{ranks} ranks on {cores} cores: times will mean little", err=True)
-    line = command_line(mpiexec, ranks, cores, argv)
+        unit = "places of --hosts" if hosts else "cores"
+        click.echo(f"{ranks} ranks on {cores} {unit}: times will mean little", err=True)
+    line = command_line(mpiexec, ranks, cores, argv, hosts)
     out = subprocess.DEVNULL if quiet else None
     environment = _environment() | {OURS: str(ranks)}
     job = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=out, env=environment)
