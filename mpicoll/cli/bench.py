@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from platform import node
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -15,7 +14,6 @@ from ..schedule import Unserved, collectives
 from . import launch
 from .options import (
     DTYPE,
-    FORMAT,
     OPERATOR,
     SIZES,
     algorithms_option,
@@ -23,6 +21,7 @@ from .options import (
     ranks_option,
     require_algorithms,
 )
+from .outputs import Outputs, format_option, plot_option
 from .progress import progress
 from .repeat import run_launches
 
@@ -59,9 +58,8 @@ T = TypeVar("T")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Save the full record.")
 @click.option("--resume", "resume_file", type=click.Path(path_type=Path), metavar="FILE",
               help="As --json; where FILE is there, measure only the cells that it lacks.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Save a picture (PNG).")
-@click.option("--format", "report", type=FORMAT, default="nccl", show_default=True,
-              help="The table: nccl, osu or csv.")
+@plot_option
+@format_option
 @click.option("--seed", type=int, default=1, show_default=True, help="Shuffles the order of turns.")
 @click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
               help="For a launch; by default 1 a cell and at most 100.")
@@ -89,66 +87,6 @@ def command(
     _require_runnable(settings, world.Get_size())
     sys.exit(_bench(world, settings, outputs))
 # fmt: on
-
-
-@dataclass(frozen=True)
-class Outputs:
-    """Where results go: the format of the table, and the files, if any."""
-
-    report: str
-    json_file: Path | None
-    plot_file: Path | None
-    resume_file: Path | None = None
-
-    @property
-    def record_file(self) -> Path | None:
-        """Where the record is kept."""
-        return self.json_file or self.resume_file
-
-    def require_new(self) -> None:
-        """Raise ``click.UsageError`` where a file is there already or a plot cannot be drawn.
-
-        A record to go on with may be there.
-        """
-        from ..measure.plot import NoMatplotlib, require_matplotlib
-
-        if self.json_file and self.resume_file:
-            raise click.UsageError("--json and --resume both name a record; leave one out")
-        for path in (self.json_file, self.plot_file):
-            _require_new(path)
-        _require_folder(self.resume_file)
-        try:
-            if self.plot_file is not None:
-                require_matplotlib()
-        except NoMatplotlib as error:
-            raise click.UsageError(str(error)) from error
-
-    def earlier(self) -> dict[str, Any] | None:
-        """The record to go on with, if there is one; raises ``click.UsageError``."""
-        from ..measure.record import load
-
-        try:
-            return load(self.resume_file) if self.resume_file else None
-        except ValueError as error:
-            raise click.UsageError(f"--resume: {error}") from error
-
-    def draw(self, record: dict[str, Any]) -> None:
-        """Draw the plot, if one is wanted."""
-        from ..measure.plot import plot
-
-        if self.plot_file is not None:
-            plot(record, self.plot_file)
-
-
-def _require_new(path: Path | None) -> None:
-    if path is not None and path.exists():
-        raise click.UsageError(f"{path} is there already and is not overwritten; name another")
-    _require_folder(path)
-
-
-def _require_folder(path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
 
 
 def _require_runnable(settings: Settings, ranks: int) -> None:
@@ -181,9 +119,6 @@ def _agree(world: MPI.Intracomm, look: Callable[[], T]) -> T:
 
 def _several(settings: Settings, ranks: int | None, launches: int, outputs: Outputs) -> int:
     """Run and merge several launches, print and save; the exit status."""
-    from ..measure.record import Record
-    from ..measure.report import render
-
     if ranks is None:
         raise click.UsageError(
             f"--launches {launches}: a job is one launch; leave it out inside one"
@@ -193,9 +128,7 @@ def _several(settings: Settings, ranks: int | None, launches: int, outputs: Outp
             "--resume: a launch goes on with one of its own; leave --launches out"
         )
     merged = run_launches(settings, ranks, launches)
-    _print(render(merged, outputs.report))
-    Record(merged, outputs.json_file).add(merged["rows"])
-    outputs.draw(merged)
+    outputs.deliver(merged)
     return 1 if any(row["wrong"] for row in merged["rows"]) else 0
 
 

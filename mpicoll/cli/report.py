@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from .bench import Outputs
-from .options import FORMAT, Parsed
+from .options import Parsed
+from .outputs import Outputs, format_option, plot_option
 
 _RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg])bit", re.IGNORECASE)
 _UNITS = {"k": 1e3, "m": 1e6, "g": 1e9}
@@ -27,9 +27,8 @@ def parse_rate(text: str) -> float:
 @click.command(name="report")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Save them as one.")
-@click.option("--plot", "plot_file", type=click.Path(path_type=Path), help="Save a picture (PNG).")
-@click.option("--format", "report", type=FORMAT, default="nccl", show_default=True,
-              help="The table: nccl, osu or csv.")
+@plot_option
+@format_option
 @click.option("--link", "rate", type=Parsed("rate", parse_rate), metavar="RATE",
               help="Of the links, each way, as 100mbit: compare with what they allow.")
 def command(
@@ -41,6 +40,8 @@ def command(
     Several of the same number of ranks are launches of one run, whose medians are compared; of
     different numbers, the table shows how the time grows with the ranks.
     """
+    from ..measure.launches import merge
+
     outputs = Outputs(report, json_file, plot_file)
     outputs.require_new()
     records = [_load(path) for path in files]
@@ -48,7 +49,7 @@ def command(
         if len({record["ranks"] for record in records}) > 1 or rate:
             _scaling(records, rate, outputs)
         else:
-            _launches(records, outputs)
+            outputs.deliver(merge(records) if len(records) > 1 else records[0])
     except ValueError as error:
         raise click.UsageError(str(error)) from error
 # fmt: on
@@ -64,18 +65,6 @@ def _load(path: Path) -> dict[str, Any]:
     if record is None:
         raise click.UsageError(f"{path}: no record is there yet; see: mpicoll bench --json")
     return record
-
-
-def _launches(records: list[dict[str, Any]], outputs: Outputs) -> None:
-    from ..measure.launches import merge
-    from ..measure.record import Record
-    from ..measure.report import render
-
-    merged = merge(records) if len(records) > 1 else records[0]
-    click.echo("\n".join(render(merged, outputs.report)))
-    if outputs.json_file is not None:
-        Record(merged, outputs.json_file).add(merged["rows"])
-    outputs.draw(merged)
 
 
 def _scaling(records: list[dict[str, Any]], rate: float | None, outputs: Outputs) -> None:

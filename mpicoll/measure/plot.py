@@ -40,9 +40,7 @@ def plot(record: dict[str, Any], path: Path) -> None:
     for panel, name in zip(axes.flat, names, strict=False):
         _panel(panel, name, [row for row in record["rows"] if row["collective"] == name])
     figure.suptitle(_title(record))
-    with path.open("xb") as file:
-        figure.savefig(file, format="png", dpi=110)
-    pyplot.close(figure)
+    save(pyplot, figure, path)
 
 
 def grid(pyplot: Any, count: int) -> tuple[Any, Any]:
@@ -55,6 +53,13 @@ def grid(pyplot: Any, count: int) -> tuple[Any, Any]:
     for panel in axes.flat[count:]:
         panel.set_axis_off()
     return figure, axes
+
+
+def save(pyplot: Any, figure: Any, path: Path) -> None:
+    """Write a figure as a PNG and be done with it; raises ``FileExistsError``."""
+    with path.open("xb") as file:
+        figure.savefig(file, format="png", dpi=110)
+    pyplot.close(figure)
 
 
 def _title(record: dict[str, Any]) -> str:

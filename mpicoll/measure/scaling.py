@@ -74,11 +74,15 @@ def _on_link_us(nbytes: float, rate: float) -> float:
     return nbytes * HEADERS * 8 / rate * 1e6
 
 
+def origin(record: dict[str, Any], rate: float | None) -> str:
+    """By what and over what a record was measured, in words; ``rate`` in bits a second."""
+    links = f", links of {rate / 1e6:g} Mbit/s" if rate else ""
+    return f"{record['mpi']['vendor']}, mpicoll {record['mpicoll']}{links}"
+
+
 def scaling_lines(records: Sequence[dict[str, Any]], rate: float | None) -> list[str]:
     """The tables: milliseconds by ranks and algorithm; with a rate the limit, and times over it."""
-    mpi = records[0]["mpi"]["vendor"]
-    links = f", links of {rate / 1e6:g} Mbit/s" if rate else ""
-    lines = [f"# medians in ms, {mpi}, mpicoll {records[0]['mpicoll']}{links}"]
+    lines = [f"# medians in ms, {origin(records[0], rate)}"]
     if rate:
         lines.append(
             f"# limit: the bytes that any algorithm moves through the busiest link, each with "

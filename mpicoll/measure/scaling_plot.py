@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .plot import grid, require_matplotlib, style
-from .scaling import Panel, law_us, limit_us, panels
+from .plot import grid, require_matplotlib, save, style
+from .scaling import Panel, law_us, limit_us, origin, panels
 
 
 def plot_scaling(records: Sequence[dict[str, Any]], rate: float | None, path: Path) -> None:
@@ -20,11 +20,8 @@ def plot_scaling(records: Sequence[dict[str, Any]], rate: float | None, path: Pa
     figure, axes = grid(pyplot, len(cells))
     for place, panel in zip(axes.flat, cells, strict=False):
         _draw(place, panel, rate)
-    links = f", links of {rate / 1e6:g} Mbit/s" if rate else ""
-    figure.suptitle(f"{records[0]['mpi']['vendor']}, mpicoll {records[0]['mpicoll']}{links}")
-    with path.open("xb") as file:
-        figure.savefig(file, format="png", dpi=110)
-    pyplot.close(figure)
+    figure.suptitle(origin(records[0], rate))
+    save(pyplot, figure, path)
 
 
 def _draw(place: Any, panel: Panel, rate: float | None) -> None:
