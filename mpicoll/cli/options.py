@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from ..schedule import UnknownName, Unserved, algorithms, collectives, find, require
+from ..schedule import VENDOR, UnknownName, Unserved, algorithms, collectives, find, require
+from . import launch
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+)([KMG]?)(?:I?B)?", re.IGNORECASE)
@@ -109,7 +113,7 @@ FORMAT = one_of("format", _formats)
 def require_algorithms(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
     """Raise ``click.UsageError`` where a name is no algorithm of any of the collectives."""
     known = {name for collective in wanted for name in algorithms(collective)}
-    choices = ("all", "vendor", *sorted(known))
+    choices = ("all", VENDOR, *sorted(known))
     for name in names:
         if name not in choices:
             raise click.UsageError(str(UnknownName("algorithm", name, choices)))
@@ -128,7 +132,7 @@ def require_served(names: tuple[str, ...], wanted: tuple[str, ...], ranks: int) 
 collective_argument = click.argument("wanted", metavar="[COLLECTIVE]...", nargs=-1, type=COLLECTIVE)
 """The collectives that a command is about; none means all."""
 
-ranks_option = click.option(
+_number_option = click.option(
     "-n",
     "--ranks",
     type=click.IntRange(min=1),
@@ -136,6 +140,27 @@ ranks_option = click.option(
     help="Start so many ranks; left out in a job that mpiexec or srun started. "
     "Otherwise as many as there are cores, and at least 2.",
 )
+
+
+def _keep_hosts(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        os.environ[launch.HOSTS] = value
+
+
+_hosts_option = click.option(
+    "--hosts",
+    metavar="FILE",
+    envvar=launch.HOSTS,
+    expose_value=False,
+    callback=_keep_hosts,
+    help="Start them on the hosts of FILE: one a line, HOST or HOST:RANKS.",
+)
+
+
+def ranks_option(command: Command) -> Command:
+    """Options for the number of ranks and their hosts; a function gets the number as ``ranks``."""
+    return _number_option(_hosts_option(command))
+
 
 algorithms_option = click.option(
     "--algorithms",
