@@ -34,7 +34,6 @@ def copy(trial: Trial, ran: list[str], name: str, plus: int = 0) -> Contender:
     source, target = trial.send.data, trial.receive.data
 
     def run() -> None:
-        assert ran[:0] == []
         ran.append(name)
         target[:] = source + plus
 

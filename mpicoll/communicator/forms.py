@@ -22,11 +22,15 @@ Method: TypeAlias = Callable[..., Any]
 
 _CHOICE = """
 
-    algorithm : str, optional
-        One of ``mpicoll.algorithms({collective!r})``, or "vendor" for MPI's own; by default the
-        cheapest by the cost model among those that serve the call.
-    deterministic : bool, optional
-        Whether the bits may depend on the number of ranks only; by default the communicator's.
+Buffers may have any layout in memory.  What is wrong with an argument is a ``TypeError`` or a
+``ValueError`` before the first message.
+
+algorithm : str, optional
+    One of ``mpicoll.algorithms({collective!r})``, or {vendor!r} for MPI's own; by default the
+    cheapest by the cost model among those that serve the call.  Raises ``UnknownName``, or
+    ``Unserved`` where it cannot serve the call.
+deterministic : bool, optional
+    Whether the bits may depend on the number of ranks only; by default the communicator's.
 """
 
 
@@ -119,7 +123,8 @@ def _dress(function: Method, bind: Bind, title: str, prefix: str, returns: str) 
     collective = max((c for c in collectives() if bind.__name__.startswith(c)), key=len)
     function.__name__ = title
     function.__qualname__ = f"Communicator.{title}"
-    function.__doc__ = prefix + (inspect.getdoc(bind) or "") + _CHOICE.format(collective=collective)
+    choice = _CHOICE.format(collective=collective, vendor=VENDOR)
+    function.__doc__ = prefix + (inspect.getdoc(bind) or "") + choice
     signature = inspect.signature(bind)
     _, *given = signature.parameters.values()
     parameters = [
