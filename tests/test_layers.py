@@ -125,3 +125,22 @@ def test_the_function_algorithms_stays_what_the_layer_exports() -> None:
     """A folder has the same name; loading its modules must not put it in the function's place."""
     code = "import mpicoll\nmpicoll.algorithms('bcast')\nfrom mpicoll.schedule import algorithms"
     assert "mpicoll.schedule.algorithms.bcast" in loaded_after(f"{code}\nalgorithms('scan')")
+
+
+@pytest.mark.parametrize("name", mpicoll.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(mpicoll, name).__doc__
+
+
+POINT_TO_POINT = {"send", "recv", "isend", "irecv", "sendrecv", "mprobe", "improbe"}
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "communicator").rglob("*.py")))
+def test_only_the_transport_layer_sends_and_receives(path: Path) -> None:
+    calls = [
+        node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)
+    ]
+    names = {
+        call.attr.lower().removesuffix("_init") for call in calls if isinstance(call, ast.Attribute)
+    }
+    assert not names & POINT_TO_POINT

@@ -33,9 +33,7 @@ def _play_round(comm: MPI.Intracomm, steps: Round, values: Values, op: BinaryOpe
         if isinstance(step, Send)
     ]
     arrivals = [
-        (step, receive(comm, step.peer, 0))
-        for step in steps
-        if isinstance(step, Recv | RecvReduce)
+        (step, receive(comm, step.peer, 0)) for step in steps if isinstance(step, Recv | RecvReduce)
     ]
     wait_all(requests)
     for arrival, objects in arrivals:
