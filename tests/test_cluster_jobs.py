@@ -145,6 +145,19 @@ def test_a_node_that_goes_down_has_the_job_start_again_where_it_was(
     assert len(record["resumed"]) == 1
 
 
+def test_near_the_limit_a_job_can_queue_again_by_itself(four: Cluster, tmp_path: Path) -> None:
+    settings = {"MPICOLL_REQUEUE": "1", "MPICOLL_LAUNCHES": "1"}
+    job = four.submit("bench", tmp_path, *THREE, "12", options=("--nodes=2",), **settings)
+    in_the_middle(job)
+    four.run("scancel", "--batch", "--signal=USR1", str(job.number))
+    until(lambda: job.shown("Restarts") == "1", 20, job)
+    four.run("scontrol", "update", f"jobid={job.number}", "starttime=now")
+    assert job.wait(60) == 0, job.output
+    assert "the time limit is near" in job.output
+    record = json.loads((job.results / "launch-1.json").read_text())
+    assert len(record["rows"]) == 6 and len(record["resumed"]) == 1
+
+
 def test_a_link_that_is_cut_ends_the_job(four: Cluster, tmp_path: Path) -> None:
     options = ("--nodes=3", "--no-requeue")
     job = four.submit("bench", tmp_path, *THREE, "15", options=options)
