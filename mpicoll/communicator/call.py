@@ -111,7 +111,9 @@ def is_in_place(spec: Any) -> bool:
 
 
 def check_root(root: int, size: int) -> None:
-    """Raise ``ValueError`` where the root is no rank."""
+    """Raise ``ValueError`` where the root is no rank, ``TypeError`` where it is no integer."""
+    if not hasattr(root, "__index__"):
+        raise TypeError(f"root is {root!r}, expected an integer from 0 to {size - 1}")
     if not 0 <= root < size:
         raise ValueError(f"root is {root}, but ranks are 0 to {size - 1}")
 

@@ -26,6 +26,14 @@ class Children:
         """Duplicate, with hints."""
         return self._adopt(self.vendor.Dup_with_info(info))
 
+    def Idup(self, info: MPI.Info | None = None) -> tuple[Any, MPI.Request]:
+        """Duplicate; unlike mpi4py's, it is complete when it returns."""
+        return self.Dup(info), MPI.Request()
+
+    def Idup_with_info(self, info: MPI.Info) -> tuple[Any, MPI.Request]:
+        """Duplicate, with hints; unlike mpi4py's, it is complete when it returns."""
+        return self.Dup_with_info(info), MPI.Request()
+
     def Clone(self) -> Any:
         """Duplicate."""
         return self._adopt(self.vendor.Clone())

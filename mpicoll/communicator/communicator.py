@@ -38,10 +38,10 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     def __new__(cls, comm: MPI.Comm, *, deterministic: bool = False) -> Communicator:
         """Check what is wrapped; see the class."""
+        if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
+            raise ValueError("comm is MPI.COMM_NULL; this rank is not part of it")
         if not isinstance(comm, MPI.Intracomm):
             raise TypeError(f"comm is a {type(comm).__name__}; pass an MPI.Intracomm")
-        if comm == MPI.COMM_NULL:
-            raise ValueError("comm is MPI.COMM_NULL; this rank is not part of it")
         return super().__new__(cls, comm)
 
     def __init__(self, comm: MPI.Comm, *, deterministic: bool = False) -> None:
@@ -66,6 +66,13 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         """Free the communicator itself, as ``MPI_Comm_free`` does, and what this object made."""
         self._owner = True
         self.free()
+
+    def Disconnect(self) -> None:
+        """As ``Free``, once all that is under way on the communicator itself is complete."""
+        traffic, self._traffic = self._traffic, []
+        for comm in traffic:
+            comm.Disconnect()
+        super().Disconnect()
 
     def __enter__(self) -> Communicator:
         return self

@@ -6,7 +6,7 @@ Objects are combined in rank order, ``op(left, right)``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mpi4py import MPI
@@ -99,9 +99,19 @@ class ObjectCollectives:
         contract, count = entry.contract, entry.block_count(size)
         start = contract.start(rank, size, root, count)
         values = {(DATA, block): blocks[block] for block in start}
-        combine = op.function if isinstance(op, Op) else op
+        combine = _function(op) if contract.reduces else op
         play(self._private(), entry.schedule(rank, size, root, ordered=True), values, combine)
         return {block: values[DATA, block] for block in contract.end(rank, size, root, count)}
+
+
+def _function(op: Any) -> Callable[[Any, Any], Any]:
+    """What combines two objects; ``TypeError`` for what cannot."""
+    function = op.function if isinstance(op, Op) else op
+    if isinstance(op, MPI.Op) and (op == MPI.OP_NULL or not op.is_predefined):
+        raise TypeError("op: an MPI.Op of one's own combines no objects; pass its function")
+    if not callable(function):
+        raise TypeError(f"op: expected an MPI.Op or a callable f(a, b), got {type(op).__name__}")
+    return function
 
 
 def _choose(collective: str, name: str | None, size: int) -> Algorithm:

@@ -47,6 +47,31 @@ def test_duplicates(comm: Any) -> None:
             assert total(other) == SIZE * (SIZE + 1) // 2
 
 
+def test_a_duplicate_that_is_not_waited_for_at_once(comm: Any) -> None:
+    for other, request in (comm.Idup(), comm.Idup_with_info(MPI.INFO_NULL)):
+        assert request.Test()
+        assert isinstance(other, mpicoll.Communicator)
+        assert total(other) == SIZE * (SIZE + 1) // 2
+        other.free()
+
+
+def test_what_is_no_intracommunicator() -> None:
+    with pytest.raises(ValueError, match="COMM_NULL"):
+        mpicoll.Communicator(MPI.COMM_NULL)
+    with pytest.raises(TypeError, match="NoneType"):
+        mpicoll.Communicator(None)  # type: ignore[arg-type]
+
+
+def test_disconnecting_frees_all(comm: Any) -> None:
+    for _ in range(3):
+        other = comm.Dup()
+        total(other)
+        other.Disconnect()
+        assert other == MPI.COMM_NULL
+        with pytest.raises((RuntimeError, MPI.Exception)):
+            total(other)
+
+
 def test_split_into_evens_and_odds(comm: Any) -> None:
     with comm.Split(comm.rank % 2, comm.rank) as half:
         assert isinstance(half, mpicoll.Communicator)

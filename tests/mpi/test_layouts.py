@@ -247,6 +247,15 @@ def test_counts_that_cannot_be(comm: Any, counts: Any, error: Any, message: str)
     assert target.unchanged
 
 
+@pytest.mark.parametrize("root", [None, 0.0, "0"])
+def test_a_root_that_is_no_integer(comm: Any, root: Any) -> None:
+    target = Guarded(np.zeros(4))
+    for call in (comm.Bcast, comm.Ibcast, comm.bcast):
+        with pytest.raises(TypeError, match="root"):
+            call(target.array, root=root)
+    assert target.unchanged
+
+
 def test_unknown_names_list_the_choices(comm: Any) -> None:
     with pytest.raises(mpicoll.UnknownName, match="ring"):
         comm.Allreduce(np.ones(4), np.ones(4), algorithm="rign")

@@ -105,6 +105,20 @@ def test_barrier(comm: Any, name: str | None) -> None:
     comm.barrier(algorithm=name)
 
 
+@pytest.mark.parametrize("op", [None, "SUM", MPI.OP_NULL, 3], ids=["none", "str", "null", "int"])
+def test_what_combines_nothing_is_refused_on_every_rank(comm: Any, op: Any) -> None:
+    for method in (comm.reduce, comm.allreduce, comm.scan, comm.exscan):
+        with pytest.raises(TypeError, match="op: "):
+            method(comm.rank, op=op)
+
+
+def test_an_mpi_operator_of_one_s_own_is_refused_on_every_rank(comm: Any) -> None:
+    op = MPI.Op.Create(lambda left, right, datatype: None)
+    with pytest.raises(TypeError, match="pass its function"):
+        comm.reduce(comm.rank, op=op)
+    op.Free()
+
+
 def test_a_scatter_of_too_few_objects_is_an_error(comm: Any) -> None:
     if SIZE > 1:
         pytest.skip("only the root can see it, and the others would wait: run on 1 rank")
