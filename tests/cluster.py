@@ -22,17 +22,23 @@ PROGRAMS = {
     "slurmctld": "slurmctld", "slurmd": "slurmd", "sbatch": "slurm-client", "munged": "munge",
     "ip": "iproute2", "tc": "iproute2",
 }  # fmt: skip
-_PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-LACKING = sorted({PROGRAMS[name] for name in PROGRAMS if not shutil.which(name, path=_PATH)})
 
-needs_cluster = pytest.mark.skipif(
-    bool(LACKING) or os.geteuid() != 0,
-    reason=(
-        f"a cluster needs the Debian packages {' '.join(LACKING)}: apt-get install them"
-        if LACKING
-        else "a cluster needs root: run the tests as root"
-    ),
-)
+
+def obstacle() -> str:
+    """Why there can be no cluster here, and the cure; empty where there can."""
+    path = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    lacking = {package for name, package in PROGRAMS.items() if not shutil.which(name, path=path)}
+    if lacking:
+        return f"a cluster needs Debian packages: apt-get install {' '.join(sorted(lacking))}"
+    if os.geteuid() != 0:
+        return "a cluster needs root: run the tests as root"
+    spaces = ["unshare", "--net", "--pid", "--mount", "--uts", "--ipc", "--fork", "true"]
+    if subprocess.run(spaces, capture_output=True).returncode:
+        return "a cluster needs namespaces, which this container forbids: start it --privileged"
+    return ""
+
+
+needs_cluster = pytest.mark.skipif(bool(obstacle()), reason=obstacle())
 """Skips where this machine or user cannot run a cluster, and says what is missing."""
 
 ENDED = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL")
