@@ -38,13 +38,13 @@ def parser() -> ArgumentParser:
         "jobs/cluster", description=ABOUT, formatter_class=RawDescriptionHelpFormatter
     )
     commands = top.add_subparsers(required=True, metavar="up | status | run | down")
-    named = ArgumentParser(add_help=False)
-    named.add_argument("--name", default=Spec.name, help="which cluster; there can be several")
-    add_up(commands.add_parser("up", parents=[named], help="make a cluster"))
-    status = commands.add_parser("status", parents=[named], help="say what is up")
+    common = ArgumentParser(add_help=False)
+    common.add_argument("--name", default=Spec.name, help="which cluster; there can be several")
+    add_up(commands.add_parser("up", parents=[common], help="make a cluster"))
+    status = commands.add_parser("status", parents=[common], help="say what is up")
     status.set_defaults(command=print_status)
-    add_run(commands.add_parser("run", parents=[named], help="run a command in it"))
-    down = commands.add_parser("down", parents=[named], help="end it and all that runs in it")
+    add_run(commands.add_parser("run", parents=[common], help="run a command in it"))
+    down = commands.add_parser("down", parents=[common], help="end it and all that runs in it")
     down.add_argument("--all", action="store_true", help="end all clusters")
     down.set_defaults(command=take_down)
     return top
@@ -88,10 +88,14 @@ def bring_up(options: Namespace) -> int:
     made = lifecycle.up(spec)
     took = f"up after {time.monotonic() - start:.1f} s" if made else "up already"
     print(f"cluster {spec.name!r} is {took}: {describe(spec)}")
-    example = "srun --ntasks-per-node=1 --nodes" if spec.slurm else "-n"
-    dashes = "-- " if spec.slurm else ""
-    print(f"try: jobs/cluster run {dashes}{example} {spec.hosts} {'' if dashes else '-- '}hostname")
+    number = f"-- srun --nodes={spec.hosts}" if spec.slurm else f"-n {spec.hosts} --"
+    print(f"try: jobs/cluster run{named(spec.name)} {number} hostname")
     return 0
+
+
+def named(name: str) -> str:
+    """The option that names a cluster, where it is needed."""
+    return "" if name == Spec.name else f" --name {name}"
 
 
 def describe(spec: Spec) -> str:
