@@ -10,6 +10,7 @@ from mpi4py import MPI
 
 from ..schedule import relays
 from ..transport.plan import Plan
+from ..transport.request import Request
 from . import moving, reducing
 from .call import Call
 from .children import Children
@@ -98,7 +99,9 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         return Channel(self._private(), 0)
 
     def _nonblocking_channel(self) -> Channel:
-        """For a call that may be under way beside as many others as there are tags."""
+        """For a call that may be under way beside others; before tags come again, those end."""
+        if self._calls and self._calls % (TAGS - 1) == 0:
+            Request.complete_all(self)
         self._calls += 1
         return Channel(self._private(), 1 + (self._calls - 1) % (TAGS - 1))
 

@@ -90,7 +90,7 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
             request: MPI.Request = getattr(self.vendor, nonblocking_name)(*args, **kwargs)
             return request
         call, channel = bind(self, *args, **kwargs), self._nonblocking_channel()
-        return Request(self._plans(call, algorithm, deterministic, channel))
+        return Request(self._plans(call, algorithm, deterministic, channel), owner=self)
 
     def persistent(self: Communicator, *args: Any, **kwargs: Any) -> Plan | VendorPlan:
         algorithm, deterministic = _take_choice(kwargs)

@@ -51,10 +51,14 @@ class Task(ABC):
 
     def Wait(self, status: MPI.Status | None = None) -> bool:
         """Wait until it is complete; True, as mpi4py's requests say it."""
-        while not self.poll():
+        self.complete()
+        return self.poll()
+
+    def complete(self) -> None:
+        """As ``Wait``, but without reporting it."""
+        while not self._step():
             if len(_under_way) > 1 or not self._finish():
                 pause()
-        return True
 
     test, wait = Test, Wait
 
@@ -87,9 +91,14 @@ class Task(ABC):
         return True
 
 
+def under_way() -> list[Task]:
+    """All that was started and is not complete."""
+    return list(_under_way.values())
+
+
 def advance_all(but: Sequence[Any] = ()) -> None:
     """Advance everything that is under way, but for some that somebody else sees to."""
-    for task in list(_under_way.values()):
+    for task in under_way():
         if task not in but:
             task._step()
 

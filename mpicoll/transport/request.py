@@ -12,7 +12,7 @@ from typing import Any
 from mpi4py import MPI
 
 from .plan import Plan
-from .progress import Task, advance_all, pause
+from .progress import Task, advance_all, pause, under_way
 
 
 class Request(Task):
@@ -20,12 +20,12 @@ class Request(Task):
 
     Not an ``MPI.Request``: MPI itself cannot advance it, so it stands still while its rank waits in
     MPI's own calls, such as a receive.  ``Request.Waitall`` and the like take both kinds, in any
-    mixture.
+    mixture.  ``owner``: by which ``complete_all`` finds it.
     """
 
-    def __init__(self, plans: Iterator[Plan]) -> None:
+    def __init__(self, plans: Iterator[Plan], owner: object = None) -> None:
         super().__init__()
-        self._plans = plans
+        self._plans, self._owner = plans, owner
         self._plan: Plan | None = None
         self._next()
         self.register()
@@ -59,6 +59,13 @@ class Request(Task):
         self._plan = next(self._plans, None)
         if self._plan is not None:
             self._plan.begin()
+
+    @staticmethod
+    def complete_all(owner: object) -> None:
+        """Complete all requests of an owner that are under way, without reporting them."""
+        for task in under_way():
+            if isinstance(task, Request) and task._owner is owner:
+                task.complete()
 
     @staticmethod
     def Waitall(requests: Sequence[Any], statuses: list[MPI.Status] | None = None) -> bool:

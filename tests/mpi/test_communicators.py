@@ -11,6 +11,7 @@ from calls import METHODS, MODES, Case
 from mpi4py import MPI
 
 import mpicoll
+from mpicoll.communicator import communicator
 
 pytestmark = pytest.mark.mpi
 
@@ -217,6 +218,23 @@ def test_waiting_for_any_reports_each_once(comm: Any) -> None:
     both = [*requests, MPI.REQUEST_NULL]
     assert {mpicoll.Request.Waitany(both), mpicoll.Request.Waitany(both)} == {0, 1}
     assert mpicoll.Request.Waitany(both) == MPI.UNDEFINED
+
+
+@pytest.mark.parametrize("count", [5, LONG])
+def test_more_calls_under_way_than_tags(
+    comm: Any, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(communicator, "TAGS", 4)
+    results = np.zeros((11, count))
+    mine = np.full(count, comm.rank + 1.0)
+    with comm.Dup() as other:
+        requests = [other.Iallreduce(turn * mine, results[turn], algorithm="ring")
+                    for turn in range(11)]  # fmt: skip
+        comm.vendor.Barrier()
+        for request in requests[:: -1 if comm.rank % 2 else 1]:
+            request.Wait()
+    for turn, got in enumerate(results):
+        assert (got == turn * SIZE * (SIZE + 1) / 2).all()
 
 
 def test_testing_alone_completes_a_request(comm: Any) -> None:
