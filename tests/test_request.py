@@ -77,6 +77,27 @@ def test_testing_or_waiting_for_one_advances_the_others() -> None:
     assert slow.Wait() and other.algorithm is None and other.Wait()
 
 
+class Broken(Countdown):
+    """A plan that cannot go on, as when an operator raises."""
+
+    def advance(self) -> bool:
+        if super().advance():
+            raise KeyError("op")
+        return False
+
+    def finish(self) -> None:
+        raise KeyError("op")
+
+
+@pytest.mark.parametrize("tests", [1, 2, 9])
+def test_what_raised_is_not_under_way_any_more(tests: int) -> None:
+    broken = Request(iter([Broken(tests, [])]))  # type: ignore[list-item]
+    with pytest.raises(KeyError):
+        broken.Wait()
+    other = request(3)
+    assert not other.Test() and other.Wait()
+
+
 @pytest.mark.parametrize("finish", ["Wait", "Free", "wait"])
 def test_waiting_completes_every_plan(finish: str) -> None:
     log: list[str] = []

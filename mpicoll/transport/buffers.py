@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -97,7 +97,7 @@ def per_rank(spec: object, size: int, *, name: str, writable: bool) -> Buffer:
 def per_rank_v(spec: object, size: int, *, name: str, writable: bool) -> Buffer:
     """Blocks of different counts, one a rank: ``[array, (counts, displs), datatype]``, ..."""
     parts = read(spec, name, writable, nested=(tuple,))
-    return _buffer(parts, parts.varying(size))
+    return _apart(_buffer(parts, parts.varying(size)), name, writable)
 
 
 def per_rank_w(spec: object, size: int, *, name: str, writable: bool) -> Buffer:
@@ -113,7 +113,21 @@ def per_rank_w(spec: object, size: int, *, name: str, writable: bool) -> Buffer:
         return _packed(parts, blocks, pieces)
     sized = zip(blocks, elements, strict=True)
     spans = [(displ, displ + count * item.extent) for (displ, count), item in sized]
-    return _typed(parts, np.dtype(np.uint8), blocks, spans)
+    return _apart(_typed(parts, np.dtype(np.uint8), blocks, spans), name, writable)
+
+
+def _apart(buffer: Buffer, name: str, writable: bool) -> Buffer:
+    """The same buffer; ``ValueError`` where blocks that are written to overlap."""
+    if writable and not isinstance(buffer.layout, Packed):
+        blocks = zip(buffer.starts, buffer.counts, range(len(buffer.starts)), strict=True)
+        used = sorted(block for block in blocks if block[1])
+        for (start, count, rank), (after, _, other) in pairwise(used):
+            if after < start + count:
+                raise ValueError(
+                    f"{name}: the blocks of ranks {rank} and {other} overlap; pass displacements "
+                    f"at least their counts apart"
+                )
+    return buffer
 
 
 def _buffer(spec: Spec, blocks: Sequence[Block]) -> Buffer:

@@ -87,6 +87,7 @@ class Task(ABC):
         try:
             self.finish()
         finally:
+            _under_way.pop(id(self), None)
             self._busy.release()
         return True
 
