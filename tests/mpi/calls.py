@@ -7,18 +7,13 @@ collective.  Where counts are uneven, some are zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
 from guarded import Guarded, poison
 from mpi4py import MPI
-
-from mpicoll.schedule import serving
-
-MODES = ("blocking", "non-blocking", "persistent")
 
 
 @dataclass
@@ -257,69 +252,3 @@ def alltoallw(case: Case) -> Call:
         return [array, counts, [8 * start for start in starts], [MPI.INT64_T] * case.size]
 
     return _trade(case, case.pair_counts(case.rank), spec)
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method of the communicator: its collective, its calls, and what its cases vary."""
-
-    name: str
-    collective: str
-    build: Callable[[Case], Call]
-    rooted: bool = False
-    in_place: bool = True
-    equal_counts: bool = True
-
-    def algorithms(self, size: int) -> list[str | None]:
-        """Every algorithm that serves it, the automatic choice (None) and the vendor's."""
-        names = serving(self.collective, size, equal_counts=self.equal_counts)
-        return [*(entry.name for entry in names), None, "vendor"]
-
-    def cases(self, rank: int, size: int) -> Iterator[Case]:
-        """Counts around the number of ranks, roots, in place and not."""
-        counts = sorted({0, 1, size - 1, size, size + 1, 2 * size - 1, 13})
-        roots = sorted({0, size // 2, size - 1}) if self.rooted else [0]
-        in_place = (False, True) if self.in_place else (False,)
-        for n, root, inside in product(counts, roots, in_place):
-            yield Case(rank, size, n, root, inside)
-
-    def call(self, comm: Any, mode: str, call: Call, algorithm: str | None) -> None:
-        """Make the call in one of ``MODES``; a persistent one runs twice, checked in between."""
-        keywords = {**call.keywords, "algorithm": algorithm}
-        if mode == "blocking":
-            getattr(comm, self.name)(*call.args, **keywords)
-        elif mode == "non-blocking":
-            getattr(comm, f"I{self.name.lower()}")(*call.args, **keywords).Wait()
-        else:
-            self._replay(getattr(comm, f"{self.name}_init")(*call.args, **keywords), call)
-
-    def _replay(self, plan: Any, call: Call) -> None:
-        plan.Start()
-        plan.Wait()
-        call.check(f"{self.name}, first run of a plan")
-        call.reset()
-        plan.Start()
-        plan.Wait()
-        plan.Free()
-
-
-METHODS = (
-    Method("Barrier", "barrier", barrier, in_place=False),
-    Method("Bcast", "bcast", bcast, rooted=True, in_place=False),
-    Method("Scatter", "scatter", scatter, rooted=True),
-    Method("Scatterv", "scatter", scatterv, rooted=True, equal_counts=False),
-    Method("Gather", "gather", gather, rooted=True),
-    Method("Gatherv", "gather", gatherv, rooted=True, equal_counts=False),
-    Method("Allgather", "allgather", allgather),
-    Method("Allgatherv", "allgather", allgatherv, equal_counts=False),
-    Method("Reduce", "reduce", reduce, rooted=True),
-    Method("Allreduce", "allreduce", allreduce),
-    Method("Reduce_scatter", "reduce_scatter", reduce_scatter, equal_counts=False),
-    Method("Reduce_scatter_block", "reduce_scatter", reduce_scatter_block),
-    Method("Alltoall", "alltoall", alltoall),
-    Method("Alltoallv", "alltoall", alltoallv, equal_counts=False),
-    Method("Alltoallw", "alltoall", alltoallw, equal_counts=False),
-    Method("Scan", "scan", scan),
-    Method("Exscan", "exscan", exscan),
-)
-"""All collectives; ``test_every_method_is_here`` holds it against mpi4py."""

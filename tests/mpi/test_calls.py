@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from calls import METHODS, MODES, Method
+from methods import METHODS, MODES, Method
 from mpi4py import MPI
 
 pytestmark = pytest.mark.mpi

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calls import METHODS, MODES, Case
+from calls import Case
+from methods import METHODS, MODES
 from mpi4py import MPI
 
 import mpicoll

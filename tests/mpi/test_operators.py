@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from mpicoll.schedule import serving
 pytestmark = pytest.mark.mpi
 
 SIZE = MPI.COMM_WORLD.size
-ROOTS = sorted({0, SIZE // 2, SIZE - 1})
 
 
 def names(collective: str, commuting: bool = True) -> list[str]:
@@ -40,80 +38,6 @@ def assert_everywhere(comm: Any, send: np.ndarray, op: Any, expected: Any) -> No
         np.testing.assert_array_equal(got, np.array(expected, send.dtype), name)
 
 
-# Order: the product of M_r = [[r+1, 1], [1, 0]], the continued fraction of 1, 2, 3, ...
-
-PRODUCT = mpicoll.Op(lambda left, right: left @ right, element=(2, 2))
-PREFIX = [[[1, 1], [1, 0]], [[3, 1], [2, 1]], [[10, 3], [7, 2]], [[43, 10], [30, 7]]]
-PREFIX += [[[225, 43], [157, 30]], [[1393, 225], [972, 157]]]
-PREFIX += [[[9976, 1393], [6961, 972]], [[81201, 9976], [56660, 6961]]]
-
-
-def factor(rank: int, count: int) -> np.ndarray:
-    return np.tile(np.array([[rank + 1, 1], [1, 0]], "i8"), (count, 1, 1))
-
-
-def product(ranks: int, count: int) -> np.ndarray:
-    """The product over the first ``ranks`` ranks, ``count`` times."""
-    return np.tile(np.array(PREFIX[ranks - 1], "i8"), (count, 1, 1))
-
-
-@pytest.mark.parametrize("count", [1, 5000])
-@pytest.mark.parametrize("name", names("allreduce", commuting=False))
-def test_allreduce_keeps_rank_order(comm: Any, name: str, count: int) -> None:
-    got = np.empty((count, 2, 2), "i8")
-    comm.Allreduce(factor(comm.rank, count), got, op=PRODUCT, algorithm=name)
-    np.testing.assert_array_equal(got, product(SIZE, count))
-    got = factor(comm.rank, count)
-    comm.Allreduce(MPI.IN_PLACE, got, op=PRODUCT, algorithm=name)
-    np.testing.assert_array_equal(got, product(SIZE, count))
-
-
-@pytest.mark.parametrize("count", [1, 5000])
-@pytest.mark.parametrize("root", ROOTS)
-@pytest.mark.parametrize("name", names("reduce", commuting=False))
-def test_reduce_keeps_rank_order(comm: Any, name: str, root: int, count: int) -> None:
-    got = np.full((count, 2, 2), -1, "i8")
-    comm.Reduce(factor(comm.rank, count), got, op=PRODUCT, root=root, algorithm=name)
-    if comm.rank == root:
-        np.testing.assert_array_equal(got, product(SIZE, count))
-    else:
-        assert (got == -1).all()
-    mine = factor(comm.rank, count)
-    send, recv = (MPI.IN_PLACE, mine) if comm.rank == root else (mine, None)
-    comm.Reduce(send, recv, op=PRODUCT, root=root, algorithm=name)
-    np.testing.assert_array_equal(
-        mine, product(SIZE, count) if comm.rank == root else factor(comm.rank, count)
-    )
-
-
-@pytest.mark.parametrize("name", names("scan", commuting=False))
-def test_scan_keeps_rank_order(comm: Any, name: str) -> None:
-    got = np.empty((3, 2, 2), "i8")
-    comm.Scan(factor(comm.rank, 3), got, op=PRODUCT, algorithm=name)
-    np.testing.assert_array_equal(got, product(comm.rank + 1, 3))
-
-
-@pytest.mark.parametrize("name", names("exscan", commuting=False))
-def test_exscan_keeps_rank_order(comm: Any, name: str) -> None:
-    got = np.full((3, 2, 2), -1, "i8")
-    comm.Exscan(factor(comm.rank, 3), got, op=PRODUCT, algorithm=name)
-    expected = product(comm.rank, 3) if comm.rank else np.full((3, 2, 2), -1)
-    np.testing.assert_array_equal(got, expected)
-
-
-@pytest.mark.parametrize("name", names("reduce_scatter", commuting=False))
-def test_reduce_scatter_keeps_rank_order(comm: Any, name: str) -> None:
-    got = np.empty((2, 2, 2), "i8")
-    send = factor(comm.rank, 2 * SIZE)
-    comm.Reduce_scatter_block(send, got, op=PRODUCT, algorithm=name)
-    np.testing.assert_array_equal(got, product(SIZE, 2))
-
-
-def test_a_count_that_splits_an_element_is_refused(comm: Any) -> None:
-    with pytest.raises(ValueError):
-        comm.Allreduce(np.zeros(5), np.zeros(5), op=PRODUCT)
-
-
 @pytest.mark.parametrize(("pick", "rank"), [("left", 0), ("right", SIZE - 1)])
 def test_sides(comm: Any, pick: str, rank: int) -> None:
     def op(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -124,7 +48,7 @@ def test_sides(comm: Any, pick: str, rank: int) -> None:
 
 
 @pytest.mark.mpi(min_size=2)
-@pytest.mark.parametrize("op", [PRODUCT, np.subtract, max], ids=["op", "ufunc", "callable"])
+@pytest.mark.parametrize("op", [mpicoll.Op(max), np.subtract, max], ids=["op", "ufunc", "callable"])
 def test_an_algorithm_that_needs_commuting_refuses_what_may_not(comm: Any, op: Any) -> None:
     refusing = set(names("allreduce")) - set(names("allreduce", commuting=False))
     assert refusing
@@ -304,9 +228,3 @@ def test_one_element_for_many_ranks(comm: Any, name: str) -> None:
     comm.Reduce_scatter(mine, target.array, counts, op=MPI.SUM, algorithm=name)
     assert target.intact
     assert target.array.tolist() == ([SIZE * (SIZE + 1) // 2] if comm.rank == 0 else [])
-
-
-def test_the_expected_products() -> None:
-    matrices = [np.array([[rank + 1, 1], [1, 0]]) for rank in range(8)]
-    for ranks, expected in enumerate(PREFIX, 1):
-        assert reduce(np.matmul, matrices[:ranks]).tolist() == expected

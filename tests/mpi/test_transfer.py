@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calls import METHODS, MODES, Case, Method
+from calls import Case
+from methods import METHODS, MODES, Method
 from mpi4py import MPI
 
 from mpicoll.transport import plan, stripes
