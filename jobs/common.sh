@@ -141,6 +141,7 @@ finish() { # end the job with the status $1, and say how a job that was cut shor
         say "the time limit is near; what was measured is saved in $results"
         if [ "${MPICOLL_REQUEUE:-0}" = 1 ]; then
             scontrol requeue "$SLURM_JOB_ID"
+            sleep 300 # SLURM ends this script; its own end would be taken for that of the next run
         else
             say "to go on: MPICOLL_RESUME=$results sbatch ... as before, or with a longer --time"
         fi

@@ -46,6 +46,14 @@ def all_idle(cluster: Cluster) -> None:
     until(lambda: cluster.run("sinfo", "--noheader", "--format=%T").split() == ["idle"], 60)
 
 
+def start_again(cluster: Cluster, job: Job) -> None:
+    """Start a job that queues again, when nothing of its first run is left, without more delay."""
+    until(lambda: job.shown("JobState") == "PENDING", 30, job)
+    stepd = ("sh", "-c", "pgrep -c slurmstepd || true")
+    until(lambda: int(cluster.run(*stepd)) == 0, 30, job)
+    cluster.run("scontrol", "update", f"jobid={job.number}", "starttime=now")
+
+
 def test_doctor_is_quick_and_names_the_hosts(four: Cluster, tmp_path: Path) -> None:
     start = time.monotonic()
     job = four.submit("doctor", tmp_path, options=("--nodes=4",))
@@ -136,7 +144,7 @@ def test_a_node_that_goes_down_has_the_job_start_again_where_it_was(
     in_the_middle(job)
     before = rows(job.results / "launch-1.json")
     four.run("scontrol", "update", "nodename=h1", "state=down", "reason=test")
-    four.run("scontrol", "update", f"jobid={job.number}", "starttime=now")
+    start_again(four, job)
     assert job.wait(90) == 0, job.output
     all_idle(four)
     assert job.shown("Restarts") == "1"
@@ -151,7 +159,7 @@ def test_near_the_limit_a_job_can_queue_again_by_itself(four: Cluster, tmp_path:
     in_the_middle(job)
     four.run("scancel", "--batch", "--signal=USR1", str(job.number))
     until(lambda: job.shown("Restarts") == "1", 20, job)
-    four.run("scontrol", "update", f"jobid={job.number}", "starttime=now")
+    start_again(four, job)
     assert job.wait(60) == 0, job.output
     assert "the time limit is near" in job.output
     record = json.loads((job.results / "launch-1.json").read_text())
