@@ -92,7 +92,7 @@ def test_blocks_of_a_datatype_each() -> None:
     assert buffer.data.dtype == np.uint8 and buffer.load is None
     four = per_rank_w([x, [1, 2, 3], [16, 4, 0], types], 3, name="buf", writable=True)
     assert (four.starts, four.counts) == (buffer.starts, buffer.counts)
-    short = per_rank_w([x, types], 3, name="buf", writable=True)
+    short = per_rank_w([x, types], 3, name="buf", writable=False)
     assert (short.starts, short.counts) == ([0, 0, 0], [8, 4, 1])
 
 
