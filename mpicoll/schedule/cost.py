@@ -19,10 +19,10 @@ from .steps import Recv, RecvReduce, Reduce, Round, Send, split
 class Machine(NamedTuple):
     """The constants of a machine: alpha in s, beta and gamma in s/byte.
 
-    The defaults are those of two processes that share a node's memory, in round numbers.
+    The defaults are those of two Python processes that share a node's memory, in round numbers.
     """
 
-    alpha: float = 2e-6
+    alpha: float = 5e-6
     beta: float = 2e-10
     gamma: float = 1e-10
 
