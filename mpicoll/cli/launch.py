@@ -52,7 +52,9 @@ class Launcher:
 LAUNCHERS = (
     Launcher(
         "Open MPI's mpiexec", "OMPI_COMM_WORLD_SIZE", ("Open MPI", "Spectrum MPI"),
-        ("Open MPI", "OpenRTE", "PRRTE"), ("--oversubscribe",), ("--host",), certain=True,
+        ("Open MPI", "OpenRTE", "PRRTE"),
+        # Its ranks spin while they wait, and would keep those that have work off the core.
+        ("--oversubscribe", "--mca", "mpi_yield_when_idle", "1"), ("--host",), certain=True,
     ),
     Launcher(
         "Hydra's mpiexec", "PMI_SIZE", ("MPICH", "MVAPICH", "Intel MPI"), ("HYDRA", "Intel(R) MPI"),
