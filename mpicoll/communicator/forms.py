@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mpi4py import MPI
 
-from ..schedule import VENDOR, collectives
+from ..schedule import CONTRACTS, VENDOR, Unserved, collectives
 from ..transport.plan import Plan
 from ..transport.request import Request
 from .call import Call
@@ -75,10 +75,11 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     ``bind`` takes the arguments of the blocking method and has its docstring.
     """
     nonblocking_name = "I" + name[0].lower() + name[1:]
+    collective = max((c for c in collectives() if bind.__name__.startswith(c)), key=len)
 
     def blocking(self: Communicator, *args: Any, **kwargs: Any) -> None:
         algorithm, deterministic = _take_choice(kwargs)
-        if algorithm == VENDOR:
+        if _is_vendor(self, collective, algorithm, deterministic):
             getattr(self.vendor, name)(*args, **kwargs)
             return
         call, channel = bind(self, *args, **kwargs), self._blocking_channel()
@@ -86,7 +87,7 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
 
     def nonblocking(self: Communicator, *args: Any, **kwargs: Any) -> Request | MPI.Request:
         algorithm, deterministic = _take_choice(kwargs)
-        if algorithm == VENDOR:
+        if _is_vendor(self, collective, algorithm, deterministic):
             request: MPI.Request = getattr(self.vendor, nonblocking_name)(*args, **kwargs)
             return request
         call, channel = bind(self, *args, **kwargs), self._nonblocking_channel()
@@ -95,15 +96,15 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     def persistent(self: Communicator, *args: Any, **kwargs: Any) -> Plan | VendorPlan:
         algorithm, deterministic = _take_choice(kwargs)
         kwargs.pop("info", None)
-        if algorithm == VENDOR:
+        if _is_vendor(self, collective, algorithm, deterministic):
             methods = (getattr(self.vendor, method) for method in (name, nonblocking_name))
             return VendorPlan(*(partial(method, *args, **kwargs) for method in methods))
         call, channel = bind(self, *args, **kwargs), self._persistent_channel()
         return next(self._plans(call, algorithm, deterministic, channel, persistent=True))
 
-    _dress(blocking, bind, name, "", "None")
-    _dress(nonblocking, bind, nonblocking_name, "Non-blocking.  ", "Request")
-    _dress(persistent, bind, f"{name}_init", "Persistent: make a plan.  ", "Plan")
+    _dress(blocking, bind, collective, name, "", "None")
+    _dress(nonblocking, bind, collective, nonblocking_name, "Non-blocking.  ", "Request")
+    _dress(persistent, bind, collective, f"{name}_init", "Persistent: make a plan.  ", "Plan")
     return blocking, nonblocking, persistent
 
 
@@ -118,9 +119,23 @@ def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:
     return kwargs.pop("algorithm", None), kwargs.pop("deterministic", None)
 
 
-def _dress(function: Method, bind: Bind, title: str, prefix: str, returns: str) -> None:
+def _is_vendor(
+    comm: Communicator, collective: str, algorithm: str | None, deterministic: bool | None
+) -> bool:
+    """Whether MPI's own is asked for; ``Unserved`` where its bits would not do."""
+    fixed = comm.deterministic if deterministic is None else deterministic
+    if algorithm == VENDOR and fixed and CONTRACTS[collective].operates:
+        raise Unserved(
+            f"{collective} {VENDOR!r} cannot serve this call: with deterministic=True its bits "
+            "must be those of the canonical tree, which MPI's own does not promise; name another"
+        )
+    return algorithm == VENDOR
+
+
+def _dress(
+    function: Method, bind: Bind, collective: str, title: str, prefix: str, returns: str
+) -> None:
     """Give a method the name, the signature and the docstring that a reader expects."""
-    collective = max((c for c in collectives() if bind.__name__.startswith(c)), key=len)
     function.__name__ = title
     function.__qualname__ = f"Communicator.{title}"
     choice = _CHOICE.format(collective=collective, vendor=VENDOR)

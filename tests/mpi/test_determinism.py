@@ -63,3 +63,14 @@ def test_bits_do_not_depend_on_how_a_vector_is_cut() -> None:
         for start in range(0, 4096, 100):
             comm.Allreduce(whole[start : start + 100], in_parts[start : start + 100])
         assert at_once.tobytes() == in_parts.tobytes()
+
+
+def test_the_vendors_bits_are_not_promised(comm: Any) -> None:
+    mine, total = np.ones(3), np.zeros(3)
+    for call in (comm.Allreduce, comm.Iallreduce, comm.Allreduce_init):
+        with pytest.raises(mpicoll.Unserved, match=r"allreduce 'vendor'.*deterministic=True"):
+            call(mine, total, algorithm="vendor", deterministic=True)
+    assert total.tolist() == [0, 0, 0]
+    gathered = np.zeros((SIZE, 3))
+    comm.Allgather(mine, gathered, algorithm="vendor", deterministic=True)
+    assert (gathered == 1).all()
