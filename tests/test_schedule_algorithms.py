@@ -27,6 +27,7 @@ from mpicoll.schedule import (
 
 ALL = [entry for entries in catalogue().values() for entry in entries.values()]
 PIPELINED = [entry for entry in ALL if entry.pipelined]
+ROUND_OPTIMAL = [entry for entry in PIPELINED if entry.name == "circulant"]
 
 
 def name(entry: Algorithm) -> str:
@@ -60,13 +61,21 @@ def test_proved_far_beyond(entry: Algorithm) -> None:
 @pytest.mark.parametrize("entry", PIPELINED, ids=name)
 @pytest.mark.parametrize("blocks", [1, 2, 3, 5, 8])
 def test_pipelined_algorithms_in_any_number_of_blocks(entry: Algorithm, blocks: int) -> None:
-    for size in (*range(1, 33), 64, 100, 128, 255):
+    for size in range(1, 33):
+        for root in {0, size // 2, size - 1} if entry.contract.rooted else {0}:
+            verify(entry, size, root, blocks)
+
+
+@pytest.mark.parametrize("entry", ROUND_OPTIMAL, ids=name)
+@pytest.mark.parametrize("blocks", [1, 2, 3, 5, 8])
+def test_round_optimal_algorithms_on_many_ranks(entry: Algorithm, blocks: int) -> None:
+    for size in (64, 100, 128, 255):
         for root in {0, size // 2, size - 1}:
             verify(entry, size, root, blocks)
 
 
-@pytest.mark.parametrize("entry", PIPELINED, ids=name)
-def test_pipelined_algorithms_on_a_thousand_ranks(entry: Algorithm) -> None:
+@pytest.mark.parametrize("entry", ROUND_OPTIMAL, ids=name)
+def test_round_optimal_algorithms_on_a_thousand_ranks(entry: Algorithm) -> None:
     verify(entry, 1000, 617, blocks=3)
 
 
@@ -82,13 +91,24 @@ def test_closed_forms_are_the_schedules_own_count(entry: Algorithm) -> None:
         assert counted == pytest.approx(predicted, abs=1e-9), size
 
 
-@pytest.mark.parametrize("entry", PIPELINED, ids=name)
+@pytest.mark.parametrize("entry", ROUND_OPTIMAL, ids=name)
 def test_closed_forms_in_blocks(entry: Algorithm) -> None:
     """On 9 ranks, q = 4: 8 blocks take 8 - 1 + 4 = 11 rounds, and 11/8 of the vector."""
     count = cost(entry, 9, [5] * 8, blocks=8)
     assert count.rounds == entry.rounds(9, 8) == 11
     assert count.volume == 55
     assert entry.volume(9, 8) == 11 / 8
+
+
+def test_bytes_of_several_servers() -> None:
+    """On 5 ranks with 2 servers: 4 rounds each way, half the vector of 20 bytes in each."""
+    servers = catalogue()["allreduce"]["servers"]
+    count = cost(servers, 5, [10, 10], blocks=2)
+    assert (count.rounds, count.volume, count.reduced) == (8, 80, 40)
+    assert (servers.rounds(5, 2), servers.volume(5, 2), servers.reduced(5, 2)) == (8, 4, 2)
+    # A server sends its own half of the other's and 4 results; a worker both of its halves.
+    assert count.bytes_sent == [50, 50, 20, 20, 20]
+    assert count.bytes_received == [50, 50, 20, 20, 20]
 
 
 CANONICAL = {
@@ -132,6 +152,7 @@ def test_what_is_not_canonical() -> None:
 REFUSALS = [
     ("allgather", "recursive_doubling", 6, {}, "it needs a power of two of ranks, not 6"),
     ("allgather", "neighbor_exchange", 5, {}, "it needs an even number of ranks, not 5"),
+    ("allreduce", "servers", 4, {"commuting": False}, "its operator must commute"),
     ("allreduce", "ring", 4, {"commuting": False}, "its operator must commute"),
     ("allreduce", "circulant", 4, {"commuting": False}, "its operator must commute"),
     ("reduce", "circulant", 4, {"commuting": False}, "its operator must commute"),
