@@ -12,8 +12,8 @@ from .options import COLLECTIVE
 @click.command(name="explain")
 @click.argument("collective", type=COLLECTIVE)
 @click.argument("algorithm")
-@click.option("-n", "ranks", type=click.IntRange(min=1), default=5, show_default=True)
-@click.option("--root", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("-n", "--ranks", type=click.IntRange(min=1), default=5, show_default=True)
+@click.option("--root", type=click.IntRange(min=0), default=0, show_default=True, help="The root.")
 @click.option("--blocks", type=click.IntRange(min=1), help="Blocks of a pipelined algorithm.")
 def command(collective: str, algorithm: str, ranks: int, root: int, blocks: int | None) -> None:
     """Draw an algorithm: its cost, each message of each round, and what each rank then holds."""

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..schedule.words import counted
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
@@ -259,8 +261,8 @@ def start(ranks: int, argv: Sequence[str], quiet: bool = False) -> int:
     hosts, mpiexec = chosen_hosts(), find_mpiexec(_library())
     cores = len(hosts) or len(allowed_cores())
     if ranks > cores:
-        unit = "places of --hosts" if hosts else "cores"
-        click.echo(f"{ranks} ranks on {cores} {unit}: times will mean little", err=True)
+        places = f"{counted(cores, 'place')} of --hosts" if hosts else counted(cores, "core")
+        click.echo(f"{ranks} ranks on {places}: slow; times will mean little", err=True)
     line = command_line(mpiexec, ranks, cores, argv, hosts)
     out = subprocess.DEVNULL if quiet else None
     environment = _environment() | {OURS: str(ranks)}

@@ -57,13 +57,19 @@ class Outcome(NamedTuple):
             yield ", the operator must commute" if self.entry.commutes else ", in rank order"
             yield ", with the bits of the canonical tree" if self.canonical else ""
         if self.refused:
-            yield f", {self.refused} numbers of ranks refused"
+            yield f", {counted(self.refused, 'number')} of ranks refused"
 
 
 @click.command(name="verify")
 @click.argument("collective", required=False, type=COLLECTIVE)
 @click.argument("algorithm", required=False)
-@click.option("--ranks", type=Parsed("ranks", parse_ranks), default="1:64", show_default=True)
+@click.option(
+    "--ranks",
+    type=Parsed("ranks", parse_ranks),
+    default="1:64",
+    show_default=True,
+    help="Numbers of ranks: 8, 1:64 or 2,4,16:20.",
+)
 @click.option("--root", type=click.IntRange(min=0), help="One root in place of a sample of them.")
 def command(
     collective: str | None, algorithm: str | None, ranks: list[int], root: int | None

@@ -29,6 +29,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     ``comm`` is any intracommunicator.  Making one is collective: the traffic of its collectives
     runs on a private duplicate, so no receive of the user's ever sees it; point-to-point and all
     else is mpi4py's.  ``deterministic``: results have bits that depend on the number of ranks only.
+    What the non-blocking methods return is no ``MPI.Request``: wait for several by
+    ``mpicoll.Request.Waitall``, ``Waitany`` or ``Testall``, which take both kinds, in any mixture.
     Free it by ``free()``, or as a context manager; what ``Dup``, ``Split`` and the like return
     owns its MPI communicator and frees that too.
 
@@ -42,7 +44,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
             raise ValueError("comm is MPI.COMM_NULL; this rank is not part of it")
         if not isinstance(comm, MPI.Intracomm):
-            raise TypeError(f"comm is a {type(comm).__name__}; pass an MPI.Intracomm")
+            raise TypeError(f"comm: expected an MPI.Intracomm, got {type(comm).__name__}")
         return super().__new__(cls, comm)
 
     def __init__(self, comm: MPI.Comm, *, deterministic: bool = False) -> None:

@@ -27,7 +27,7 @@ def merge(records: Sequence[Record]) -> Record:
     """
     cells = [[_key(row) for row in record["rows"]] for record in records]
     if any(own != cells[0] for own in cells):
-        raise ValueError("merge: the records are not of the same cells")
+        raise ValueError("launches of one run have the same collectives, sizes and algorithms")
     columns = list(zip(*(record["rows"] for record in records), strict=True))
     vendors = {_cell(rows[0]): rows for rows in columns if rows[0]["algorithm"] == VENDOR}
     size = records[0]["ranks"]

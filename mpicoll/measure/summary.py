@@ -30,7 +30,7 @@ def summary_lines(record: dict[str, Any]) -> list[str]:
     """What a reader can act on, in words."""
     noise = noise_us(record)
     timed = [row for row in record["rows"] if row["median_us"] is not None and not row["wrong"]]
-    lines = ["The fastest at each size (how many times as fast as the vendor's):"]
+    lines = ["The fastest at each size, within noise (how many times as fast as the vendor's):"]
     for collective, rows in groupby(timed, key=lambda row: str(row["collective"])):
         parts = "; ".join(map(_segment_words, segments(cells(rows), noise)))
         lines.append(f"  {collective:<15} {parts}")

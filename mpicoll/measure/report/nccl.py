@@ -21,7 +21,8 @@ def header(record: dict[str, Any]) -> list[str]:
         *title_lines(record),
         call_words(record),
         "# time: median over repetitions of the slowest rank's; vs vendor: the vendor's time / own",
-        f"# with its {CONFIDENCE:.0%} interval: + we are faster, - slower, = the same within noise",
+        f"# with its {CONFIDENCE:.0%} interval: + we are faster, - slower, "
+        f"= the same, or within {noise_us(record):.2f} us",
     ]
 
 
