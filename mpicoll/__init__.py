@@ -1,6 +1,7 @@
 """MPI collectives built from sends and receives, beside the vendor's own.
 
 ``mpicoll.Communicator(MPI.COMM_WORLD)`` is an mpi4py communicator whose collectives are ours.
+See ``help(mpicoll.Communicator)``, ``Request``, ``Plan`` and ``Op``, which need MPI.
 The catalogue (``algorithms``, ``schedule``, ``verify``) works without MPI.
 """
 
@@ -74,7 +75,3 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f".{_LAZY[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
