@@ -48,7 +48,7 @@ def record(*rows: Any, **environment: Any) -> dict[str, Any]:
             "thread_level": "multiple",
             "oversubscribed": False,
             "floor": {"empty_us": 0.1, "round_us": 1.5, "skew_us": 0.5},
-            "method": {"seed": 1, "persistent": True, "not_run": {}},
+            "method": {"seed": 1, "persistent": True, "algorithms": ["all"], "not_run": {}},
             **environment,
         },
         "rows": list(rows),
@@ -66,6 +66,9 @@ SMALL = record(
         busbw_gbs=None),
     row("tree", 0, 4.0, 0.5, collective="barrier", dtype=None, op=None, algbw_gbs=None,
         busbw_gbs=None),
-    method={"seed": 1, "persistent": True, "not_run": {"barrier": {"odd": "it needs luck"}}},
+    method={
+        "seed": 1, "persistent": True, "algorithms": ["all"],
+        "not_run": {"barrier": {"odd": "it needs luck"}},
+    },
 )  # fmt: skip
 """Two collectives: an allreduce in two sizes with a wrong result, and a barrier."""

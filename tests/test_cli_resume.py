@@ -76,6 +76,7 @@ def altered(*path: str) -> dict[str, Any]:
         ("MPI library", ["mpi", "vendor"]),
         ("seed", ["environment", "method", "seed"]),
         ("persistent", ["environment", "method", "persistent"]),
+        ("algorithms", ["environment", "method", "algorithms"]),
     ],
 )
 def test_a_record_of_another_run_is_refused(name: str, path: list[str]) -> None:

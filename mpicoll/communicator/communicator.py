@@ -32,7 +32,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     What the non-blocking methods return is no ``MPI.Request``: wait for several by
     ``mpicoll.Request.Waitall``, ``Waitany`` or ``Testall``, which take both kinds, in any mixture.
     Free it by ``free()``, or as a context manager; what ``Dup``, ``Split`` and the like return
-    owns its MPI communicator and frees that too.
+    owns its MPI communicator and frees that too.  Topologies (``Create_cart`` ...) are mpi4py's.
 
     Raises ``TypeError`` for what is no intracommunicator, ``ValueError`` for ``MPI.COMM_NULL``.
     """

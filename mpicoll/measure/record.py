@@ -30,6 +30,7 @@ COMPARED = {
     "MPI library": ("mpi", "vendor"),
     "seed": ("environment", "method", "seed"),
     "persistent": ("environment", "method", "persistent"),
+    "algorithms": ("environment", "method", "algorithms"),
 }
 """What must be the same in a record and in the run that goes on with it."""
 

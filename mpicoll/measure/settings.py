@@ -76,4 +76,9 @@ class Settings:
         """What a record says of how was measured, and what was not run and why."""
         collectives = {case.collective: self.refusals(case, size) for case in self.cases(size)}
         refused = {name: reasons for name, reasons in collectives.items() if reasons}
-        return {"seed": self.seed, "persistent": self.persistent, "not_run": refused}
+        return {
+            "seed": self.seed,
+            "persistent": self.persistent,
+            "algorithms": list(self.algorithms),
+            "not_run": refused,
+        }
