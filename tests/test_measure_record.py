@@ -102,7 +102,7 @@ def test_launches_are_compared_by_their_medians() -> None:
 
 def test_launches_of_different_cells_are_refused() -> None:
     other = record(row("vendor", 16, 8.0, 1.0), row("ring", 16, 4.0, 2.0))
-    with pytest.raises(ValueError, match="not of the same cells"):
+    with pytest.raises(ValueError, match="have the same collectives, sizes and algorithms"):
         merge([launch(8.0, 4.0), other])
 
 
