@@ -121,9 +121,9 @@ def test_a_killed_task_ends_the_job(four: Cluster, tmp_path: Path) -> None:
 def test_near_the_time_limit_all_is_saved_and_another_job_goes_on(
     four: Cluster, tmp_path: Path
 ) -> None:
-    limit = ("--nodes=2", "--time=1", "--signal=B:USR1@40")
-    job = four.submit("bench", tmp_path, *THREE, "36", options=limit, MPICOLL_LAUNCHES="1")
-    assert job.wait(75) == LATE, job.output
+    limit = ("--nodes=2", "--time=2", "--signal=B:USR1@85")
+    job = four.submit("bench", tmp_path, *THREE, "45", options=limit, MPICOLL_LAUNCHES="1")
+    assert job.wait(90) == LATE, job.output
     assert "the time limit is near" in job.output
     assert f"to go on: MPICOLL_RESUME={job.results}" in job.output
     assert not (job.results / "report.txt").exists()
