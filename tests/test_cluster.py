@@ -99,13 +99,14 @@ def test_two_at_once() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("delay", [0.3, 0.8])
+@pytest.mark.parametrize("delay", [0.1, 0.3])
 def test_nothing_is_left_after_an_interruption(number: signal.Signals, delay: float) -> None:
     line = [COMMAND, "up", "--name", OTHERS, "--hosts", "8"]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(delay)
     process.send_signal(number)
-    assert process.wait(10) != 0
+    if process.wait(10) == 0:  # it was up before the signal came
+        assert call("down", "--name", OTHERS).returncode == 0
     assert not left(OTHERS)
 
 
