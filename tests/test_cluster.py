@@ -99,15 +99,25 @@ def test_two_at_once() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("delay", [0.1, 0.3])
+@pytest.mark.parametrize("delay", [0, 0.1])
 def test_nothing_is_left_after_an_interruption(number: signal.Signals, delay: float) -> None:
-    line = [COMMAND, "up", "--name", OTHERS, "--hosts", "8"]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = coming_up()
     time.sleep(delay)
     process.send_signal(number)
-    if process.wait(10) == 0:  # it was up before the signal came
-        assert call("down", "--name", OTHERS).returncode == 0
+    assert process.wait(10) != 0
     assert not left(OTHERS)
+
+
+def coming_up(**variables: str) -> subprocess.Popen[bytes]:
+    """A command that has just started the first process of a cluster."""
+    process = subprocess.Popen(
+        [COMMAND, "up", "--name", OTHERS, "--hosts", "8"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, **variables},
+    )  # fmt: skip
+    number = Path("/run/mpicoll-cluster", OTHERS, "pid")
+    while process.poll() is None and not (number.exists() and number.read_text()):
+        time.sleep(0.005)
+    return process
 
 
 def test_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
@@ -122,15 +132,24 @@ def test_nothing_is_left_after_a_failure(tmp_path: Path) -> None:
     assert not left(OTHERS)
 
 
-def test_a_killed_command_leaves_what_the_next_one_clears() -> None:
-    line = [COMMAND, "up", "--name", OTHERS, "--hosts", "8"]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL)
-    time.sleep(0.5)
+@pytest.mark.parametrize("delay", [0, 0.02, 0.1])
+def test_a_killed_command_leaves_what_the_next_one_clears(delay: float) -> None:
+    process = coming_up()
+    time.sleep(delay)
     process.kill()
     process.wait()
-    end = time.monotonic() + 30  # what it had started may still be on its way up
-    while left(OTHERS) and time.monotonic() < end:
-        assert call("down", "--name", OTHERS).returncode == 0
+    assert call("down", "--name", OTHERS).returncode == 0
+    assert not left(OTHERS)
+
+
+def test_what_had_not_come_far_is_ended_too(tmp_path: Path) -> None:
+    slow = tmp_path / "unshare"
+    slow.write_text('#!/bin/sh\nsleep 3\nexec /usr/bin/unshare "$@"\n')
+    slow.chmod(0o755)
+    process = coming_up(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    process.kill()
+    process.wait()
+    assert call("down", "--name", OTHERS).returncode == 0
     assert not left(OTHERS)
 
 

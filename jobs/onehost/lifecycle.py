@@ -97,23 +97,40 @@ def logs(files: Path) -> str:
 
 def machine(name: str) -> int | None:
     """Process 1 of a cluster, by its number outside; None where it does not run."""
+    outer = _parent(name)
     try:
-        outer = int((Spec(name).files / "pid").read_text())
         inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()[0]
-        words = Path(f"/proc/{inner}/cmdline").read_text().split("\0")
-    except (OSError, ValueError, IndexError):
+    except (OSError, IndexError):
         return None
-    return int(inner) if words[1:4] == ["-m", "onehost.machine", name] else None
+    return int(inner) if _is_of(inner, name) else None
+
+
+def _parent(name: str) -> int | None:
+    """What started process 1 of a cluster, and takes it along when it ends."""
+    try:
+        number = (Spec(name).files / "pid").read_text()
+    except OSError:
+        return None
+    return int(number) if number and _is_of(number, name) else None
+
+
+def _is_of(process: int | str, name: str) -> bool:
+    """Whether a process is a cluster's process 1 or what started it."""
+    try:
+        words = Path(f"/proc/{process}/cmdline").read_text().rstrip("\0").split("\0")
+    except OSError:
+        return False
+    return words[-3:] == ["-m", "onehost.machine", name]
 
 
 def down(name: str) -> bool:
     """End all of a cluster and remove its files; False where there was none."""
     files = Spec(name).files
-    process = machine(name)
-    if process is not None:
+    processes = [process for process in (_parent(name), machine(name)) if process is not None]
+    for process in processes:
         os.kill(process, signal.SIGKILL)
-        while Path(f"/proc/{process}").exists() and machine(name) == process:
-            time.sleep(0.02)
+    while any(_is_of(process, name) for process in processes):
+        time.sleep(0.02)
     if not files.exists():
         return False
     shutil.rmtree(files)
