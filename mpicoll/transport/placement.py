@@ -95,7 +95,9 @@ class _Placement:
             self._settle(number, exchange.during, early=True)
         for receive, run in staged:
             for block, span in zip(receive.blocks, run, strict=True):
-                self._combine(exchange, (receive.space, block), span, receive.side is LEFT)
+                key, left = (receive.space, block), receive.side is LEFT
+                if self._combine(exchange, key, span, left, spare=span) != span:
+                    self._free_later(span)
         for step in steps:
             if isinstance(step, Copy | Reduce):
                 for block in step.blocks:
@@ -128,30 +130,28 @@ class _Placement:
             begin += count
         return spans
 
-    def _combine(self, exchange: Exchange, key: Key, other: Span, left: bool) -> None:
-        """Combine a stretch that nobody else needs into a block."""
+    def _combine(
+        self, exchange: Exchange, key: Key, other: Span, left: bool, spare: Span | None = None
+    ) -> Span:
+        """Combine a stretch into a block; where the result is.
+
+        It goes home where that is free, else to the block's own scratch, else to ``spare``.
+        """
         mine = self._where[key]
-        out = self._free_home(key) or (mine if self._own_scratch(mine) else other)
-        operands = (other, mine) if left else (mine, other)
+        out = self._free_home(key) or (mine if self._own_scratch(mine) else spare)
+        if out is None:
+            out = self._run_of([key[1]])[0]
         if mine.length:
-            append(exchange.after, Combine(*operands, out))
+            append(exchange.after, Combine(*((other, mine) if left else (mine, other)), out))
         self._put(key, out)
-        if out != other:
-            self._free_later(other)
+        return out
 
     def _local(self, exchange: Exchange, step: Copy | Reduce, block: int) -> None:
         source, target = self._where[step.source, block], (step.target, block)
         if isinstance(step, Copy):
             self._put(target, source)
-            return
-        mine = self._where[target]
-        out = self._free_home(target) or (mine if self._own_scratch(mine) else None)
-        if out is None:
-            out = self._run_of([block])[0]
-        operands = (source, mine) if step.side is LEFT else (mine, source)
-        if mine.length:
-            append(exchange.after, Combine(*operands, out))
-        self._put(target, out)
+        else:
+            self._combine(exchange, target, source, step.side is LEFT)
 
     # -- who lives where
 
