@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from mpicoll.cli import main
 from mpicoll.cli.options import parse_size, parse_sizes
+from mpicoll.schedule import algorithms
 
 
 def refuse(*arguments: str) -> str:
@@ -80,6 +81,13 @@ def test_what_cannot_run_is_refused_with_the_reason() -> None:
     assert "nothing to run" in refuse("barrier", "--algorithms", ",")
 
 
+def test_options_that_cannot_be_are_refused() -> None:
+    assert "stripes 0" in refuse("allreduce", "--algorithms", "ring:stripes=0")
+    assert "no option 'radix'" in refuse("allreduce", "--algorithms", "auto,ring:radix=4")
+    told = refuse("bcast", "--link", "1gbit", "--machine", "1e-6,1e-9")
+    assert "--link and --machine both give the lower bound; leave one out" in told
+
+
 def test_no_file_is_overwritten(tmp_path: Path) -> None:
     there = tmp_path / "run.json"
     there.write_text("precious")
@@ -121,13 +129,19 @@ def test_osu_rows_start_with_the_size_and_end_with_the_validation() -> None:
 def test_several_launches_are_one_record(tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     ran = bench(
-        "reduce", "-n", "2", "--sizes", "64", "--algorithms", "binomial", "--time", "0",
+        "reduce", "-n", "2", "--sizes", "64", "--algorithms", "auto,binomial:stripes=2",
+        "--time", "0", "--repetitions", "3", "--machine", "1e-6,1e-9,1e-10",
         "--launches", "2", "--in-place", "--json", str(path),
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert "medians over 2 launches" in ran.stdout
     record = json.loads(path.read_text())
-    assert [row["algorithm"] for row in record["rows"]] == ["vendor", "binomial"]
+    assert [row["algorithm"] for row in record["rows"]] == [
+        "vendor", "binomial:stripes=2", "auto",
+    ]  # fmt: skip
+    assert record["rows"][2]["chosen"] in [*algorithms("reduce")]
+    assert all(len(row["samples_us"]) == 6 for row in record["rows"])
+    assert record["environment"]["method"]["machine"] == [1e-6, 1e-9, 1e-10]
     assert all(len(row["launch_medians_us"]) == 2 and row["in_place"] for row in record["rows"])
 
 

@@ -40,7 +40,7 @@ def test_refusals() -> None:
         (["--algorithms", "loop"], "unknown algorithm 'loop'; choose from: all"),
         (
             ["alltoall", "--algorithms", "ring"],
-            "unknown algorithm 'ring'; choose from: all, vendor, bruck",
+            "unknown algorithm 'ring'; choose from: all, auto, vendor, bruck",
         ),
         (["-n", "0"], "0 is not in the range x>=1"),
         (

@@ -98,7 +98,7 @@ def test_one_rank_is_right(collective: str) -> None:
 
 
 def test_who_runs_a_case() -> None:
-    assert contenders(CASE, 3, None)[:2] == ["vendor", "automatic"]
+    assert contenders(CASE, 3, None)[:2] == ["vendor", "auto"]
     assert contenders(CASE, 3, ["ring", "star"]) == ["star", "ring"]
     ordered = Case("allreduce", "Allreduce", (5,), "complex64", "affine")
     assert "vendor" not in contenders(ordered, 3, None)

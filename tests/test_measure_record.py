@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from measured import SMALL, record, row
@@ -45,9 +46,18 @@ def test_rows_have_the_keys_of_the_schema() -> None:
     assert list(only) == [
         "collective", "algorithm", "bytes", "count", "dtype", "op", "root", "in_place", "memory",
         "samples_us", "median_us", "ci_us", "min_us", "max_us", "algbw_gbs", "busbw_gbs", "wrong",
-        "vs_vendor", "vs_vendor_ci", "bytes_sent_max", "rounds",
+        "vs_vendor", "vs_vendor_ci", "bytes_sent_max", "rounds", "chosen",
     ]  # fmt: skip
     assert only["root"] == 1 and only["vs_vendor"] is None
+
+
+def test_what_was_chosen_is_what_is_counted() -> None:
+    timings = [Timing("auto", [1.0], 0, "ring:stripes=2"), Timing("vendor", [1.0], 0)]
+    auto, vendor = rows_of(even_case("allreduce", 4000, 4), 4, timings)
+    assert (auto["algorithm"], auto["chosen"], auto["rounds"]) == ("auto", "ring:stripes=2", 6)
+    assert auto["bytes_sent_max"] == 6000 and vendor["chosen"] is None
+    (left,) = rows_of(even_case("bcast", 8, 4), 4, [Timing("auto", [1.0], 0, "vendor")])
+    assert left["rounds"] is None
 
 
 def test_what_was_wrong_has_no_time() -> None:
@@ -113,3 +123,20 @@ def test_plot_is_a_png_and_never_overwrites(tmp_path: Path) -> None:
     assert path.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(FileExistsError):
         plot(SMALL, path)
+
+
+def test_the_picture_has_the_lower_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[Any] = []
+    monkeypatch.setattr("mpicoll.measure.plot.save", lambda *given: drawn.append(given[1]))
+    method = {**SMALL["environment"]["method"], "machine": [1e-6, 2e-9, 1e-10]}
+    plot({**SMALL, "environment": {**SMALL["environment"], "method": method}}, tmp_path / "x.png")
+    plot(SMALL, tmp_path / "x.png")
+    lines = [
+        {line.get_label(): line for line in panel.get_lines()}
+        for figure in drawn
+        for panel in figure.axes
+    ]
+    assert [("lower bound" in panel) for panel in lines] == [True, False, False, False]
+    # two ranks: one round of 1 us and n bytes of 2 ns
+    assert list(lines[0]["lower bound"].get_xdata()) == [8, 1048576]
+    assert list(lines[0]["lower bound"].get_ydata()) == pytest.approx([1.016, 2098.152])

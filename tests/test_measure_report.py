@@ -27,6 +27,15 @@ def test_formats_are_found_and_unknown_ones_list_them() -> None:
         report_format("xml")
 
 
+def test_the_choice_is_told() -> None:
+    chosen = record(row("vendor", 8, 4.0, 1.0), row("auto", 8, 4.0, 1.0, chosen="ring:stripes=128"))
+    lines = render(chosen, "nccl")
+    (start,) = (at for at, line in enumerate(lines) if " algorithm " in line)
+    names, _, vendor, auto = lines[start : start + 4]
+    assert auto.split()[5:8] == ["auto", "(ring:stripes=128)", "4.00"]
+    assert names.index("time") == vendor.index("4.00") == auto.index("4.00")
+
+
 def test_more_ranks_than_cores_are_told() -> None:
     crowded = record(row("vendor", 8, 4.0, 1.0), oversubscribed=True)
     assert any("more ranks than cores" in line for line in render(crowded, "nccl"))

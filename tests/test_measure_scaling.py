@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from measured import SMALL, record, row
 
 from mpicoll.cli import main
-from mpicoll.cli.report import parse_rate
+from mpicoll.cli.options import parse_machine, parse_rate
 from mpicoll.measure.scaling import law_us, limit_us, panels, scaling_lines
 from mpicoll.measure.scaling_plot import plot_scaling
 
@@ -83,6 +83,20 @@ def test_the_picture_is_never_overwritten(tmp_path: Path) -> None:
 )
 def test_rate(text: str, rate: float) -> None:
     assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("text", "machine"),
+    [("5e-6,2e-10,1e-10", (5e-6, 2e-10, 1e-10)), ("0.001,1e-8", (0.001, 1e-8, 0))],
+)
+def test_machine(text: str, machine: tuple[float, float, float]) -> None:
+    assert parse_machine(text) == machine
+
+
+@pytest.mark.parametrize("text", ["", "5e-6", "1e-6,x", "5,1e-9,0", "-1e-6,0,0", "1e-6,0,0,0"])
+def test_no_machine(text: str) -> None:
+    with pytest.raises(ValueError, match="expected alpha in s, beta and gamma in s/byte"):
+        parse_machine(text)
 
 
 @pytest.mark.parametrize("text", ["", "100", "mbit", "0mbit", "-1mbit", "1tbit", "100 mbit"])

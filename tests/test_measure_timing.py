@@ -109,8 +109,9 @@ def test_a_call_in_place_gets_its_input_back_each_time(alone: Communicator) -> N
 
 def test_contenders_are_plans_or_calls(alone: Communicator) -> None:
     trial = Trial(even_case("allreduce", 64, 1), 0, 1)
-    for name, persistent in (("ring", True), ("ring", False), ("vendor", True)):
+    for name, persistent in (("ring", True), ("ring", False), ("vendor", True), ("auto", True)):
         one = contender(trial, alone, name, persistent)
+        assert (one.name, one.chosen is None) == (name, name == "vendor")
         assert timing.verify(trial, alone, one) == 0
         one.free()
 
@@ -151,6 +152,23 @@ def test_the_vendor_is_left_out_where_it_cannot_be_trusted() -> None:
     (case,) = settings.cases(2)
     assert "vendor" not in settings.contenders(case, 2)
     assert settings.refusals(case, 2)["vendor"] == "MPI has no float16"
+
+
+def test_options_and_the_choice_stand_beside_the_catalogue() -> None:
+    settings = Settings(("allreduce", "gather"), (64,), ("auto", "ring:stripes=4", "star", "ring"))
+    allreduce, gather = settings.cases(3)
+    assert settings.contenders(allreduce, 3) == [
+        "vendor", "star", "ring:stripes=4", "ring", "auto"
+    ]  # fmt: skip
+    assert settings.contenders(gather, 3) == ["vendor", "auto"]
+    every = Settings(("gather",), (64,), ("all", "auto"))
+    assert every.contenders(gather, 3) == ["vendor", "linear", "binomial", "auto"]
+
+
+def test_fewer_repetitions_come_without_warm_up(alone: Communicator) -> None:
+    trial, ran = Trial(even_case("allreduce", 64, 1), 0, 1), list[str]()
+    (only,) = measure(trial, alone, [copy(trial, ran, "a")], 0.0, "seed", fewest=3)
+    assert (len(only.samples_us), len(ran)) == (3, 5)  # and a check before and after
 
 
 def test_the_vendor_alone_may_be_measured() -> None:

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from ..schedule import Unserved, collectives
+from ..schedule import Machine, Unserved, collectives
 from . import launch
 from .options import (
     DTYPE,
+    MACHINE,
     OPERATOR,
+    RATE,
     SIZES,
     algorithms_option,
     collective_argument,
@@ -63,11 +65,18 @@ T = TypeVar("T")
 @click.option("--seed", type=int, default=1, show_default=True, help="Shuffles the order of turns.")
 @click.option("--time", "seconds", type=click.FloatRange(min=0), metavar="SECONDS",
               help="For a launch; by default 1 a cell and at most 100.")
+@click.option("--repetitions", "fewest", type=click.IntRange(min=1), default=8, show_default=True,
+              help="The fewest of a cell, however long they take.")
+@click.option("--link", "rate", type=RATE, metavar="RATE",
+              help="Of the links, each way, as 100mbit: the plot shows what they allow.")
+@click.option("--machine", type=MACHINE, metavar="ALPHA,BETA,GAMMA",
+              help="In s and s/byte: the plot shows the lower bound by these constants.")
 @click.option("--launches", type=click.IntRange(min=1), default=1, show_default=True,
               help="Jobs to start one after the other; with 4 or more their medians are compared.")
 def command(
     wanted: tuple[str, ...], ranks: int | None, json_file: Path | None, resume_file: Path | None,
-    plot_file: Path | None, report: str, call: str, launches: int, **options: Any,
+    plot_file: Path | None, report: str, call: str, launches: int, rate: float | None,
+    machine: Machine | None, **options: Any,
 ) -> None:
     """Time every algorithm of the COLLECTIVEs (all, if none is named) beside the vendor's.
 
@@ -75,6 +84,7 @@ def command(
     """
     from ..measure.settings import Settings
 
+    options["machine"] = _constants(rate, machine)
     settings = Settings(wanted or collectives(), persistent=call == "persistent", **options)
     outputs = Outputs(report, json_file, plot_file, resume_file)
     number = launch.ranks_to_start(ranks)
@@ -87,6 +97,15 @@ def command(
     _require_runnable(settings, world.Get_size())
     sys.exit(_bench(world, settings, outputs))
 # fmt: on
+
+
+def _constants(rate: float | None, machine: Machine | None) -> Machine | None:
+    """The constants of the lower bound, as far as it was asked for."""
+    from ..measure.limits import link
+
+    if rate and machine:
+        raise click.UsageError("--link and --machine both give the lower bound; leave one out")
+    return link(rate) if rate else machine
 
 
 def _require_runnable(settings: Settings, ranks: int) -> None:

@@ -9,13 +9,48 @@ from typing import Any, TypeVar
 
 import click
 
-from ..schedule import VENDOR, UnknownName, Unserved, algorithms, collectives, find, require
+from ..schedule import (
+    VENDOR,
+    Machine,
+    UnknownName,
+    Unserved,
+    algorithms,
+    collectives,
+    find,
+    require,
+)
 from . import launch
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg])bit", re.IGNORECASE)
+_RATES = {"k": 1e3, "m": 1e6, "g": 1e9}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d+)([KMG]?)(?:I?B)?", re.IGNORECASE)
+
+
+def parse_rate(text: str) -> float:
+    """Bits a second from 100mbit, 2.5gbit, as ``tc`` writes them; raises ``ValueError``."""
+    match = _RATE.fullmatch(text)
+    if not match or not float(match[1]):
+        raise ValueError(f"rate {text!r}: expected such as 100mbit or 2.5gbit")
+    return float(match[1]) * _RATES[match[2].lower()]
+
+
+def parse_machine(text: str) -> Machine:
+    """alpha in s, beta and gamma in s/byte from 5e-6,2e-10,1e-10; raises ``ValueError``.
+
+    The last may be left out and is 0 then.
+    """
+    try:
+        alpha, beta, gamma = map(float, [*text.split(","), "0"][:3])
+    except ValueError:
+        alpha = beta = gamma = -1.0
+    if text.count(",") not in (1, 2) or not all(0 <= one < 1 for one in (alpha, beta, gamma)):
+        raise ValueError(
+            f"machine {text!r}: expected alpha in s, beta and gamma in s/byte: 5e-6,2e-10,1e-10"
+        )
+    return Machine(alpha, beta, gamma)
 
 
 def parse_size(text: str) -> int:
@@ -104,6 +139,8 @@ def _formats() -> tuple[str, ...]:
 
 SIZES = Parsed("sizes", parse_sizes)
 NAMES = Parsed("names", _names)
+RATE = Parsed("rate", parse_rate)
+MACHINE = Parsed("machine", parse_machine)
 COLLECTIVE = one_of("collective", collectives)
 DTYPE = one_of("dtype", _dtypes)
 OPERATOR = one_of("operator", _operators)
@@ -111,18 +148,33 @@ FORMAT = one_of("format", _formats)
 
 
 def require_algorithms(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
-    """Raise ``click.UsageError`` where a name is no algorithm of any of the collectives."""
+    """Raise ``click.UsageError`` where a name is no algorithm of any of the collectives.
+
+    So too where its options cannot be.
+    """
+    from ..measure.cases import AUTO
+
     known = {name for collective in wanted for name in algorithms(collective)}
-    choices = ("all", VENDOR, *sorted(known))
+    choices = ("all", AUTO, VENDOR, *sorted(known))
     for name in names:
-        if name not in choices:
+        if name not in choices and name.partition(":")[0] not in known:
             raise click.UsageError(str(UnknownName("algorithm", name, choices)))
+        for collective in wanted:
+            _require_options(collective, name)
+
+
+def _require_options(collective: str, name: str) -> None:
+    if name.partition(":")[0] in algorithms(collective):
+        try:
+            find(collective, name)
+        except ValueError as error:
+            raise click.UsageError(f"--algorithms {name}: {error}") from error
 
 
 def require_served(names: tuple[str, ...], wanted: tuple[str, ...], ranks: int) -> None:
     """Raise ``click.UsageError`` where a named algorithm cannot run on so many ranks at all."""
     for collective in wanted:
-        for name in set(names).intersection(algorithms(collective)):
+        for name in (one for one in names if one.partition(":")[0] in algorithms(collective)):
             try:
                 require(find(collective, name), ranks)
             except Unserved as error:
@@ -168,5 +220,5 @@ algorithms_option = click.option(
     default="all",
     show_default=True,
     metavar="all|NAME,...",
-    help="The algorithms to run.",
+    help="The algorithms to run: names, with options as in ring:stripes=16; auto is the choice.",
 )

@@ -52,9 +52,11 @@ def arguments(settings: Settings, ranks: int, path: Path) -> Sequence[str]:
         "--op": settings.op,
         "--root": settings.root,
         "--call": "persistent" if settings.persistent else "blocking",
+        "--repetitions": settings.fewest,
         "--seed": settings.seed,
         "--json": path,
         **({} if settings.seconds is None else {"--time": settings.seconds}),
+        **({} if settings.machine is None else {"--machine": ",".join(map(str, settings.machine))}),
     }
     flat = [str(word) for pair in options.items() for word in pair]
     return ["bench", *settings.collectives, *flat, *(["--in-place"] * settings.in_place)]

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .options import Parsed
+from .options import RATE
 from .outputs import Outputs, format_option, plot_option
-
-_RATE = re.compile(r"(\d+(?:\.\d+)?)([kmg])bit", re.IGNORECASE)
-_UNITS = {"k": 1e3, "m": 1e6, "g": 1e9}
-
-
-def parse_rate(text: str) -> float:
-    """Bits a second from 100mbit, 2.5gbit, as ``tc`` writes them; raises ``ValueError``."""
-    match = _RATE.fullmatch(text)
-    if not match or not float(match[1]):
-        raise ValueError(f"rate {text!r}: expected such as 100mbit or 2.5gbit")
-    return float(match[1]) * _UNITS[match[2].lower()]
 
 
 # fmt: off
@@ -29,7 +17,7 @@ def parse_rate(text: str) -> float:
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Save them as one.")
 @plot_option
 @format_option
-@click.option("--link", "rate", type=Parsed("rate", parse_rate), metavar="RATE",
+@click.option("--link", "rate", type=RATE, metavar="RATE",
               help="Of the links, each way, as 100mbit: compare with what they allow.")
 def command(
     files: tuple[Path, ...], json_file: Path | None, plot_file: Path | None, report: str,

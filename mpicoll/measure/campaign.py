@@ -32,7 +32,7 @@ def _cell(comm: Communicator, settings: Settings, case: Case, seconds: float) ->
     names = settings.contenders(case, comm.Get_size())
     contenders = [contender(trial, comm, name, settings.persistent) for name in names]
     seed = f"{settings.seed} {case.collective} {case.nbytes}"
-    timings = measure(trial, comm, contenders, seconds, seed)
+    timings = measure(trial, comm, contenders, seconds, seed, settings.fewest)
     for one in contenders:
         one.free()
     return timings

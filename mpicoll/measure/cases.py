@@ -14,6 +14,9 @@ import numpy as np
 from ..schedule import CONTRACTS, Algorithm, Contract, Cut, UnknownName, even_blocks
 from .patterns import DTYPES, OPERATIONS
 
+AUTO = "auto"
+"""The name of what the communicator chooses by itself, where an algorithm is named."""
+
 METHODS = {
     "barrier": ("Barrier",),
     "bcast": ("Bcast",),

@@ -14,12 +14,9 @@ from typing import Any, TypeAlias
 
 from ..communicator import Communicator
 from ..schedule import VENDOR, serving
-from .cases import Case
+from .cases import AUTO, Case
 from .matrix import Probe
 from .trial import Trial
-
-AUTOMATIC = "automatic"
-"""The name under which the choice without a name is checked."""
 
 PATIENCE = 60.0
 """Seconds after which a cell counts as hanging."""
@@ -47,7 +44,7 @@ def contenders(case: Case, size: int, wanted: Sequence[str] | None) -> list[str]
     With ``wanted``, those alone.
     """
     served = [one.name for one in serving(case.collective, size, case.commutes, case.equal_counts)]
-    every = [*([VENDOR] if case.distrust is None else []), AUTOMATIC, *served]
+    every = [*([VENDOR] if case.distrust is None else []), AUTO, *served]
     return [name for name in every if wanted is None or name in wanted]
 
 
@@ -112,7 +109,7 @@ def _cell(trial: Trial, comm: Communicator, name: str, mode: str) -> int:
 def _target(comm: Communicator, name: str) -> tuple[Any, dict[str, str]]:
     if name == VENDOR:
         return comm.vendor, {}
-    return comm, {} if name == AUTOMATIC else {"algorithm": name}
+    return comm, {} if name == AUTO else {"algorithm": name}
 
 
 def _persistent(trial: Trial, target: Any, options: dict[str, str]) -> int:

@@ -1,4 +1,7 @@
-"""The picture of a record: time over size, a panel a collective, the vendor in black."""
+"""The picture of a record: time over size, a panel a collective, the vendor in black.
+
+Where the record has the constants of a machine, a grey line is the least time that they allow.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..schedule import VENDOR
+from ..schedule import VENDOR, Machine
+from .cases import AUTO
+from .limits import least_us
 from .words import Row, size_words
 
 COLUMNS = 3
@@ -39,6 +44,7 @@ def plot(record: dict[str, Any], path: Path) -> None:
     figure, axes = grid(pyplot, len(names))
     for panel, name in zip(axes.flat, names, strict=False):
         _panel(panel, name, [row for row in record["rows"] if row["collective"] == name])
+        _bound(panel, name, record)
     figure.suptitle(_title(record))
     save(pyplot, figure, path)
 
@@ -97,6 +103,17 @@ def _curves(panel: Any, rows: Sequence[Row]) -> None:
     panel.legend(fontsize="x-small")
 
 
+def _bound(panel: Any, name: str, record: dict[str, Any]) -> None:
+    """The least time, where the record has constants and the collective moves anything."""
+    constants = record["environment"]["method"].get("machine")
+    sizes = sorted({row["bytes"] for row in record["rows"] if row["collective"] == name})
+    if not constants or not sizes[-1]:
+        return
+    least = [least_us(name, record["ranks"], nbytes, Machine(*constants)) for nbytes in sizes]
+    panel.plot(sizes, least, color="gray", linewidth=5, alpha=0.4, label="lower bound", zorder=1)
+    panel.legend(fontsize="x-small")
+
+
 def _bars(panel: Any, rows: Sequence[Row]) -> None:
     """Time alone, for what has no size."""
     names = [row["algorithm"] for row in rows]
@@ -107,7 +124,9 @@ def _bars(panel: Any, rows: Sequence[Row]) -> None:
 
 
 def style(algorithm: str, index: int) -> dict[str, Any]:
-    """The vendor thick and black on top, ours each with a colour and a mark of its own."""
+    """The vendor thick and black, the choice thick and red, ours each with a colour and a mark."""
     if algorithm == VENDOR:
         return {"color": "black", "linewidth": 2.2, "marker": ".", "zorder": 3}
+    if algorithm == AUTO:
+        return {"color": "red", "linewidth": 2.2, "linestyle": "--", "marker": ".", "zorder": 3}
     return {"color": f"C{(index - 1) % 10}", "linewidth": 1.2, "marker": "osv^D<>P*X"[index % 10]}

@@ -47,7 +47,10 @@ def bus_factor(collective: str, size: int) -> float | None:
 
 
 def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
-    """The rows of one cell, each beside the vendor's where that was measured."""
+    """The rows of one cell, each beside the vendor's where that was measured.
+
+    ``chosen`` is the algorithm that ran, with its options.
+    """
     summaries = {one.name: summarize(one.samples_us) for one in timings if one.samples_us}
     vendor = summaries.get(VENDOR)
     return [
@@ -57,7 +60,8 @@ def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
         | _times(case, size, summaries.get(one.name))
         | {"wrong": one.wrong}
         | _beside(vendor, summaries.get(one.name))
-        | _counted(case, size, one.name)
+        | _counted(case, size, one.chosen or one.name)
+        | {"chosen": one.chosen}
         for one in timings
     ]
 

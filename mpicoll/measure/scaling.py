@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..schedule import VENDOR, cost, even_blocks, find
-from .record import bus_factor
+from .cases import AUTO
+from .limits import HEADERS, least_us, link
 from .words import Row, size_words
-
-HEADERS = 1514 / 1448
-"""Bytes on an Ethernet link for each byte of data in TCP: packets of 1500, and their frame."""
 
 
 @dataclass(frozen=True)
@@ -57,21 +55,16 @@ def panels(records: Sequence[dict[str, Any]]) -> list[Panel]:
 
 def limit_us(panel: Panel, size: int, rate: float) -> float | None:
     """The least time on links of so many bits a second, in microseconds; None for a barrier."""
-    factor = bus_factor(panel.collective, size)
-    return None if factor is None else _on_link_us(factor * panel.nbytes, rate)
+    return least_us(panel.collective, size, panel.nbytes, link(rate)) or None
 
 
 def law_us(panel: Panel, algorithm: str, size: int, rate: float) -> float | None:
-    """An algorithm's own time on such links, in microseconds; None for the vendor's."""
-    if algorithm == VENDOR:
+    """An algorithm's own time on such links, in microseconds; None for the vendor's or a choice."""
+    if algorithm in (VENDOR, AUTO):
         return None
     entry = find(panel.collective, algorithm)
     counted = cost(entry, size, even_blocks(entry, size, panel.nbytes))
-    return _on_link_us(counted.volume, rate)
-
-
-def _on_link_us(nbytes: float, rate: float) -> float:
-    return nbytes * HEADERS * 8 / rate * 1e6
+    return counted.volume * link(rate).beta * 1e6
 
 
 def origin(record: dict[str, Any], rate: float | None) -> str:

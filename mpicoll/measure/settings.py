@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..schedule import VENDOR, algorithms, find, require
-from .cases import Case, even_case
+from ..schedule import VENDOR, Machine, algorithms, find, require
+from .cases import AUTO, Case, even_case
 
 ALL = "all"
+
+LEAST = 8
+"""The fewest repetitions of a cell, where nothing else is asked for."""
 
 SECONDS_A_CELL = 1.0
 SECONDS_IN_ALL = 100.0
@@ -18,8 +21,10 @@ SECONDS_IN_ALL = 100.0
 class Settings:
     """What to measure.
 
-    ``sizes`` in bytes; ``algorithms``: names, or ``("all",)``; ``persistent``: plans bound once,
-    else blocking calls; ``seconds``: for the whole run.
+    ``sizes`` in bytes; ``algorithms``: names with their options, ``all``, ``auto``, ``vendor``;
+    ``persistent``: plans bound once, else blocking calls; ``seconds``: for the whole run;
+    ``fewest``: repetitions that each cell has, whatever time they take; ``machine``: the constants
+    of the least time that a plot draws as a line, if any.
     """
 
     collectives: tuple[str, ...]
@@ -31,6 +36,8 @@ class Settings:
     in_place: bool = False
     persistent: bool = True
     seconds: float | None = None
+    fewest: int = LEAST
+    machine: Machine | None = None
     seed: int = 1
 
     def cases(self, size: int) -> list[Case]:
@@ -43,9 +50,10 @@ class Settings:
         return [case for case in dict.fromkeys(every) if self.contenders(case, size)]
 
     def contenders(self, case: Case, size: int) -> list[str]:
-        """Our algorithms that run a case, the vendor's first where its result can be trusted."""
+        """What runs a case: the vendor's first where its result can be trusted, the choice last."""
         own = self._own(case.collective)
         served = [name for name in own if self.refusal(case, name, size) is None]
+        served += [AUTO] * (AUTO in self.algorithms)
         wanted = bool(served) or VENDOR in self.algorithms
         return [*([VENDOR] if wanted and case.distrust is None else []), *served]
 
@@ -58,14 +66,16 @@ class Settings:
     def refusal(self, case: Case, name: str, size: int) -> str | None:
         """Why an algorithm does not run a case; raises ``Unserved`` if it was asked for by name."""
         entry = find(case.collective, name)
-        if self.algorithms != (ALL,):
+        if name in self.algorithms:
             require(entry, size, case.commutes, case.equal_counts)
         return entry.refusal(size, case.commutes, case.equal_counts)
 
     def _own(self, collective: str) -> list[str]:
+        """Ours of a collective, in the catalogue's order, each with the options asked for."""
         names = algorithms(collective)
-        wanted = names if self.algorithms == (ALL,) else self.algorithms
-        return [name for name in names if name in wanted]
+        named = [name for name in self.algorithms if _base(name) in names]
+        every = [*names, *named] if ALL in self.algorithms else named
+        return sorted(dict.fromkeys(every), key=lambda name: names.index(_base(name)))
 
     def time(self, cells: int) -> float:
         """The seconds for so many cells."""
@@ -80,5 +90,12 @@ class Settings:
             "seed": self.seed,
             "persistent": self.persistent,
             "algorithms": list(self.algorithms),
+            "fewest": self.fewest,
+            "machine": self.machine,
             "not_run": refused,
         }
+
+
+def _base(name: str) -> str:
+    """The name without its options."""
+    return name.partition(":")[0]

@@ -20,58 +20,75 @@ from mpi4py import MPI
 
 from ..communicator import Communicator
 from ..schedule import VENDOR
+from .cases import AUTO
 from .patterns import Array
+from .settings import LEAST
 from .trial import Trial
 
 WARM_UP = 2
-LEAST = 8
 MOST = 300
-"""Rounds of warm-up at every size; fewest and most repetitions."""
+"""Rounds of warm-up at every size, and the most repetitions."""
 
 Action: TypeAlias = Callable[[], Any]
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A way to run a trial: its name, the call to time, and what to do when it is done with."""
+    """A way to run a trial: its name, the call to time, and what to do when it is done with.
+
+    ``chosen``: the algorithm that runs, with its options; None where that is the vendor's business.
+    """
 
     name: str
     run: Action
     free: Action
+    chosen: str | None = None
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What was measured of one contender: microseconds a repetition, on rank 0; wrong elements."""
+    """What was measured of one contender: microseconds a repetition, on rank 0; wrong elements.
+
+    ``chosen`` as in ``Contender``.
+    """
 
     name: str
     samples_us: list[float]
     wrong: int
+    chosen: str | None = None
 
 
 def contender(trial: Trial, comm: Communicator, name: str, persistent: bool = True) -> Contender:
     """A plan that is bound once, or the blocking call; the vendor's is always its blocking call."""
     if name == VENDOR:
         return Contender(name, trial.call(comm.vendor), _nothing)
-    if not persistent:
-        return Contender(name, trial.call(comm, algorithm=name), _nothing)
-    plan = trial.call(comm, suffix="_init", algorithm=name)()
-    return Contender(name, plan.run, plan.Free)
+    algorithm = None if name == AUTO else name
+    plan = trial.call(comm, suffix="_init", algorithm=algorithm)()
+    if persistent:
+        return Contender(name, plan.run, plan.Free, plan.algorithm)
+    plan.Free()
+    return Contender(name, trial.call(comm, algorithm=algorithm), _nothing, plan.algorithm)
 
 
 def measure(
-    trial: Trial, comm: Communicator, contenders: Sequence[Contender], seconds: float, seed: str
+    trial: Trial,
+    comm: Communicator,
+    contenders: Sequence[Contender],
+    seconds: float,
+    seed: str,
+    fewest: int = LEAST,
 ) -> list[Timing]:
     """Time all contenders of one trial in about so many seconds; to be called by all ranks alike.
 
-    One that gives a wrong result is not timed: its samples are empty.
+    Each has at least ``fewest`` repetitions; where those are fewer than usual, the check before
+    them is all the warm-up.  One that gives a wrong result is not timed: its samples are empty.
     """
     before = [verify(trial, comm, one) for one in contenders]
     right = [one for one, wrong in zip(contenders, before, strict=True) if not wrong]
-    samples = _samples(trial, comm, right, seconds, seed) if right else {}
+    samples = _samples(trial, comm, right, seconds, seed, fewest) if right else {}
     after = [verify(trial, comm, one) if one in right else 0 for one in contenders]
     return [
-        Timing(one.name, samples.get(one.name, []), first + last)
+        Timing(one.name, samples.get(one.name, []), first + last, one.chosen)
         for one, first, last in zip(contenders, before, after, strict=True)
     ]
 
@@ -84,15 +101,20 @@ def verify(trial: Trial, comm: Communicator, one: Contender) -> int:
 
 
 def _samples(
-    trial: Trial, comm: Communicator, contenders: Sequence[Contender], seconds: float, seed: str
+    trial: Trial,
+    comm: Communicator,
+    contenders: Sequence[Contender],
+    seconds: float,
+    seed: str,
+    fewest: int,
 ) -> dict[str, list[float]]:
     barrier = comm.Barrier_init(algorithm="dissemination")
     actions = [one.run for one in contenders]
     refill = trial.refill if trial.case.in_place else _nothing
     orders = _orders(len(actions), seed)
     with _without_garbage_collection():
-        _take_turns(actions, barrier.run, refill, orders, WARM_UP)
-        start, parts, more = perf_counter(), list[Array](), LEAST
+        _take_turns(actions, barrier.run, refill, orders, WARM_UP if fewest >= LEAST else 0)
+        start, parts, more = perf_counter(), list[Array](), fewest
         while more:
             parts.append(_take_turns(actions, barrier.run, refill, orders, more))
             spent = comm.vendor.allreduce(perf_counter() - start, MPI.MAX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from ..schedule import VENDOR
+from .cases import AUTO
 
 Row: TypeAlias = dict[str, Any]
 """One algorithm at one cell; times in microseconds, bandwidths in GB/s of 1e9 bytes."""
@@ -24,6 +25,12 @@ def size_words(nbytes: int) -> str:
             break
         value, unit = value / 1024, larger
     return f"{value:.4g} {unit}"
+
+
+def algorithm_words(row: Row) -> str:
+    """The name of a row's contender, and what the communicator chose where it had the choice."""
+    chosen = row.get("chosen")
+    return f"{AUTO} ({chosen})" if row["algorithm"] == AUTO and chosen else str(row["algorithm"])
 
 
 def noise_us(record: dict[str, Any]) -> float:

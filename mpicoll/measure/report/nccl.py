@@ -8,10 +8,11 @@ from typing import Any
 from ..cases import can_be_in_place
 from ..statistics import CONFIDENCE
 from ..summary import summary_lines
-from ..words import Row, call_words, noise_us, not_run, title_lines, verdict
+from ..words import Row, algorithm_words, call_words, noise_us, not_run, title_lines, verdict
 
-_LAYOUT = "{:>11} {:>11} {:>10} {:>6} {:>5}  {:<19} {:>9} {:>7} {:>7} {:>6}  {}"
+_LAYOUT = "{:>11} {:>11} {:>10} {:>6} {:>5}  {:<{width}} {:>9} {:>7} {:>7} {:>6}  {}"
 _NAMES = ("size", "count", "type", "redop", "root", "algorithm", "time", "algbw", "busbw", "#wrong")
+_WIDTH = 19
 _UNITS = ("(B)", "(elements)", "", "", "", "", "(us)", "(GB/s)", "(GB/s)", "")
 
 
@@ -30,13 +31,14 @@ def section(record: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     """The table of one collective."""
     place = "in-place" if rows[0]["in_place"] else "out-of-place"
     place = f", {place}" if can_be_in_place(rows[0]["collective"]) else ""
+    width = max(_WIDTH, *(len(algorithm_words(row)) for row in rows))
     return [
         "#",
         f"# {rows[0]['collective']}{place}",
         *not_run(record, rows[0]["collective"]),
-        _comment(_NAMES, "vs vendor"),
-        _comment(_UNITS, ""),
-        *(_line(row, noise_us(record)) for row in rows),
+        _comment(_NAMES, "vs vendor", width),
+        _comment(_UNITS, "", width),
+        *(_line(row, noise_us(record), width) for row in rows),
     ]
 
 
@@ -46,16 +48,16 @@ def footer(record: dict[str, Any]) -> list[str]:
     return ["#", *(f"# {line}".rstrip() for line in summary_lines(record)), f"# Wrong: {wrong}"]
 
 
-def _comment(names: Sequence[str], last: str) -> str:
-    return ("#" + _LAYOUT.format(*names, last)[1:]).rstrip()
+def _comment(names: Sequence[str], last: str, width: int) -> str:
+    return ("#" + _LAYOUT.format(*names, last, width=width)[1:]).rstrip()
 
 
-def _line(row: Row, noise: float) -> str:
+def _line(row: Row, noise: float, width: int) -> str:
     return _LAYOUT.format(
         row["bytes"], row["count"], row["dtype"] or "none", row["op"] or "none",
-        -1 if row["root"] is None else row["root"], row["algorithm"],
+        -1 if row["root"] is None else row["root"], algorithm_words(row),
         _number(row["median_us"]), _number(row["algbw_gbs"]), _number(row["busbw_gbs"]),
-        row["wrong"], _beside(row, noise),
+        row["wrong"], _beside(row, noise), width=width,
     ).rstrip()  # fmt: skip
 
 
