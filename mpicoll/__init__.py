@@ -7,10 +7,11 @@ The catalogue (``algorithms``, ``schedule``, ``verify``) works without MPI.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import schedule as _schedule
-from .schedule import Proof, ScheduleError, UnknownName, Unserved, algorithms, collectives
+from .schedule import BadOption, Proof, ScheduleError, UnknownName, Unserved, algorithms, collectives
 from .schedule.steps import Round
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "BadOption",
     "Communicator",
     "Op",
     "Plan",
@@ -43,21 +45,31 @@ _LAZY = {
 
 
 def schedule(
-    collective: str, algorithm: str, rank: int, size: int, root: int = 0, blocks: int | None = None
+    collective: str,
+    algorithm: str,
+    rank: int,
+    size: int,
+    root: int = 0,
+    nodes: Sequence[int] | None = None,
 ) -> tuple[Round, ...]:
     """The rounds of one rank, as data.
 
-    ``blocks``: those that a pipelined algorithm cuts the vector into; by default its own choice.
+    ``algorithm``: its name, options after it, as in ``circulant:blocks=8``.  ``nodes``: the node of
+    each rank; by default four ranks after one another are a node.
     Raises ``UnknownName`` for a name that is not there, ``Unserved`` for a number of ranks that the
-    algorithm cannot serve and ``ValueError`` for a rank, root, size or blocks that cannot be.
+    algorithm cannot serve and ``ValueError`` for a rank, root, size or option that cannot be.
     """
     entry = _schedule.find(collective, algorithm)
     _schedule.require(entry, size)
-    return entry.schedule(rank, size, root, blocks)
+    return entry.schedule(rank, size, root, nodes=nodes)
 
 
 def verify(
-    collective: str, algorithm: str, size: int, root: int = 0, blocks: int | None = None
+    collective: str,
+    algorithm: str,
+    size: int,
+    root: int = 0,
+    nodes: Sequence[int] | None = None,
 ) -> Proof:
     """Prove an algorithm right at a number of ranks; raises ``ScheduleError`` where it is not.
 
@@ -65,7 +77,7 @@ def verify(
     """
     entry = _schedule.find(collective, algorithm)
     _schedule.require(entry, size)
-    return _schedule.verify(entry, size, root, blocks)
+    return _schedule.verify(entry, size, root, nodes=nodes)
 
 
 def __getattr__(name: str) -> Any:

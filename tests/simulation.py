@@ -103,14 +103,12 @@ def _land(me: int, rank: Rank, exchange: Exchange, mail: Any) -> None:
         rank.write(message.spans, mail[message.peer, me].popleft())
 
 
-def programs(
-    entry: Algorithm, layouts: list[Layout], root: int, ordered: bool, blocks: int | None = None
-) -> list[Program]:
+def programs(entry: Algorithm, layouts: list[Layout], root: int, ordered: bool) -> list[Program]:
     """The programs of all ranks."""
     size = len(layouts)
     return [
         place(
-            entry.schedule(rank, size, root, blocks, ordered=ordered),
+            entry.schedule(rank, size, root, ordered),
             layouts[rank].start,
             layouts[rank].end,
             layouts[rank].sizes,

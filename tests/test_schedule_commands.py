@@ -56,7 +56,7 @@ def test_explain() -> None:
 
 def test_explain_in_blocks() -> None:
     golden = (GOLDEN / "explain-bcast-circulant-5-blocks-2.txt").read_text()
-    assert mpicoll("explain", "bcast", "circulant", "-n", "5", "--blocks", "2").stdout == golden
+    assert mpicoll("explain", "bcast", "circulant:blocks=2", "-n", "5").stdout == golden
 
 
 def test_verify_says_what_it_proved() -> None:
@@ -109,7 +109,7 @@ BAD = [
     (("explain", "bcast", "chain", "-n", "0"), "0 is not in the range x>=1"),
     (("explain", "bcast", "chain", "-n", "4", "--root", "4"), "use 0 to 3"),
     (("explain", "scan", "linear", "--root", "1"), "scan has no root; leave it out"),
-    (("explain", "bcast", "chain", "--blocks", "2"), "cuts its data by itself; leave it out"),
+    (("explain", "bcast", "chain:blocks=2"), "no option 'blocks'; it has stripes"),
     (("explain", "allgather", "neighbor_exchange", "-n", "3"), "an even number of ranks, not 3"),
     (("verify", "--ranks", "4:2"), "ranks '4:2': expected 1 <= first <= last"),
     (("verify", "--ranks", "many"), "ranks 'many': expected numbers as in 8, 1:64 or 2,4,16:20"),

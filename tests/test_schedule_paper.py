@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mpicoll.schedule import Machine, cost, estimate, find
+from mpicoll.schedule import Machine, cost, cut, estimate, find
 from mpicoll.schedule.circulant import base_block, receive_order, skips
+from mpicoll.schedule.cost import MOST
 from mpicoll.schedule.fold import Fold
 from mpicoll.schedule.steps import LEFT, RIGHT, recv, recv_reduce, send, split
 
@@ -109,9 +110,9 @@ def test_estimate() -> None:
     assert estimate(entry, 4, 8, machine) == 600 + 120 + 6
     assert cost(entry, 4, [2] * 4).time(machine) == 600 + 120 + 6
     assert estimate(entry, 1, 8, machine) == 0
-    # b defaults to q = 2: 3 rounds of half a vector; in 4 blocks, 5 rounds of a quarter
-    assert estimate(find("bcast", "circulant"), 4, 8, machine) == 300 + 120
-    assert estimate(find("bcast", "circulant"), 4, 8, machine, blocks=4) == 500 + 100
+    # 2 blocks: 3 rounds of half a vector; 4 blocks: 5 rounds of a quarter
+    assert estimate(find("bcast", "circulant:blocks=2"), 4, 8, machine) == 300 + 120
+    assert estimate(find("bcast", "circulant:blocks=4"), 4, 8, machine) == 500 + 100
 
 
 @pytest.mark.parametrize("size", [2, 3, 5, 8, 17, 20, 64, 127, 1000, 1024])
@@ -121,3 +122,31 @@ def test_receive_orders_are_complete(size: int) -> None:
     for rank in range(1, size, max(1, size // 50)):
         base = base_block(rank, size)
         assert sorted(receive_order(rank, size)) == sorted({*range(-q, 0)} - {base - q} | {base})
+
+
+def test_the_best_cut_is_where_the_estimate_is_least() -> None:
+    """Chain on 6 ranks, n = 1000: b = sqrt(4 * 1000 * 1 / 10) = 20, each b's time by hand."""
+    machine = Machine(alpha=10.0, beta=1.0, gamma=0.0)
+    chain = find("bcast", "chain")
+    assert cut(chain, 6, 1000, machine).name == "chain:stripes=20"
+    times = {b: estimate(chain.variant(stripes=b), 6, 1000, machine) for b in range(1, 100)}
+    assert times[1] == 5 * (10 + 1000)
+    assert times[20] == pytest.approx((5 + 19) * (10 + 50))
+    assert min(times, key=times.__getitem__) == 20
+    assert estimate(chain, 6, 1000, machine) == times[20]
+
+
+def test_what_a_pipeline_does_not_hide_is_not_cut() -> None:
+    """In a ring every rank is always busy: only the cache asks for stripes, a MiB each."""
+    machine = Machine(alpha=1e-9, beta=1e-6, gamma=1e-6)
+    ring = find("allreduce", "ring")
+    assert cut(ring, 6, 1 << 20, machine) is ring
+    assert cut(ring, 6, 5 << 20, machine).options == {"stripes": 5}
+    assert cut(ring, 6, 1 << 40, machine).options == {"stripes": MOST}
+    assert cut(ring.variant(stripes=3), 6, 1 << 40, machine).options == {"stripes": 3}
+
+
+def test_the_best_number_of_blocks() -> None:
+    """Circulant broadcast on 8 ranks, q = 3: b = sqrt(2 * 800 * 1 / 4) = 20."""
+    machine = Machine(alpha=4.0, beta=1.0, gamma=9.0)
+    assert cut(find("bcast", "circulant"), 8, 800, machine).name == "circulant:blocks=20"

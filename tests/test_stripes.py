@@ -11,7 +11,7 @@ from mpicoll.schedule.steps import split
 from mpicoll.transport.layout import Place, layout
 from mpicoll.transport.placement import place
 from mpicoll.transport.program import Memory, Program
-from mpicoll.transport.stripes import MOST, STRIPE, interleave, stripe_count
+from mpicoll.transport.stripes import interleave
 
 COUNT = 23
 VECTORS = [
@@ -68,8 +68,3 @@ def test_scratch_is_that_of_the_stripes_in_flight() -> None:
     assert [striped(ring, rank, 2, 0, 1).scratch for rank in (0, 1)] == [11, 12]
     # 23 stripes of one element take 2 rounds each: two are in flight, block 0 of one element each.
     assert [striped(ring, rank, 2, 0, 23).scratch for rank in (0, 1)] == [0, 2]
-
-
-def test_stripe_count_by_bytes() -> None:
-    assert [stripe_count(n) for n in (0, 1, STRIPE, 2 * STRIPE - 1, 2 * STRIPE)] == [1, 1, 1, 1, 2]
-    assert stripe_count(1 << 40) == MOST

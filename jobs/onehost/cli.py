@@ -8,7 +8,7 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 
-from . import lifecycle
+from . import lifecycle, ranks
 from .enter import into
 from .errors import ClusterError
 from .spec import LOGIN, Spec, load
@@ -77,6 +77,10 @@ def add_run(command: ArgumentParser) -> None:
     place.add_argument(
         "-n", "--ranks", type=int, help="start so many MPI ranks on the hosts, without SLURM"
     )
+    command.add_argument(
+        "--per-host", metavar="RANKS",
+        help="with -n: so many on each host, as 2, or 3,2,2,1; those of a host share its memory",
+    )  # fmt: skip
     command.add_argument("words", nargs="+", metavar="COMMAND", help="after --")
     command.set_defaults(command=run)
 
@@ -121,27 +125,17 @@ def print_status(options: Namespace) -> int:
 def run(options: Namespace) -> int:
     """Run a command in the cluster; its exit status."""
     spec, _ = lifecycle.require_up(options.name)
+    if options.per_host and options.ranks is None:
+        raise ClusterError(f"--per-host {options.per_host}: expected -n RANKS with it")
     if options.ranks is not None:
-        hosts = str(spec.files / "hosts")
-        return call(spec.name, ["mpiexec", "-n", str(options.ranks), *options.words], mpi(hosts))
+        variables = ranks.variables(spec, options.ranks, options.per_host)
+        return call(spec.name, ["mpiexec", "-n", str(options.ranks), *options.words], variables)
     if options.on == LOGIN:
         return call(spec.name, options.words, {})
     if options.on not in spec.names:
         raise ClusterError(f"--on {options.on}: expected {LOGIN} or {', '.join(spec.names)}")
     holder = (spec.files / "holders" / options.on).read_text()
     return call(spec.name, [*into(holder), "env", "-C", os.getcwd(), *options.words], {})
-
-
-def mpi(hosts: str) -> dict[str, str]:
-    """What makes any mpiexec put one rank after the other on the hosts of a file, in turns."""
-    return {
-        "HYDRA_HOST_FILE": hosts,
-        "I_MPI_HYDRA_HOST_FILE": hosts,
-        "I_MPI_PERHOST": "1",
-        "PRTE_MCA_prte_default_hostfile": hosts,
-        "PRTE_MCA_rmaps_default_mapping_policy": "node:OVERSUBSCRIBE",
-        "PRTE_MCA_hwloc_default_binding_policy": "none",
-    }
 
 
 def call(name: str, command: list[str], extra: dict[str, str]) -> int:

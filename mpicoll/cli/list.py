@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from ..schedule import Algorithm, algorithms, collectives, find
-from ..schedule.catalogue import Form
+from ..schedule.forms import Form
 from .options import COLLECTIVE
 
 HEADING = ("collective", "algorithm", "rounds", "bytes / n", "restrictions", "what it does")
@@ -15,7 +15,8 @@ HEADING = ("collective", "algorithm", "rounds", "bytes / n", "restrictions", "wh
 LEGEND = """\
 p ranks, q = ceil(log2 p), P = 2^Q is the largest power of two <= p, b blocks; a condition counts 1
 where it holds. Bytes are what the busiest rank moves; n is the whole vector, the sum of all ranks'
-blocks, or all that one rank sends (alltoall)."""
+blocks, or all that one rank sends (alltoall). Options stand after a name, as in ring:stripes=16;
+``mpicoll explain`` names those that an algorithm has."""
 
 LONGEST = 30
 """The longest closed form that a column shows, in characters."""
@@ -37,19 +38,21 @@ def row(entry: Algorithm) -> tuple[str, ...]:
     return (
         entry.collective,
         entry.name,
-        brief(entry.rounds),
-        brief(entry.volume),
+        brief(entry, "rounds"),
+        brief(entry, "volume"),
         "; ".join(entry.restrictions),
         entry.summary,
     )
 
 
-def brief(form: Form) -> str:
+def brief(entry: Algorithm, which: str) -> str:
     """A closed form without its signs of multiplication, or its values where it is long."""
+    form: Form = getattr(entry.forms, which)
     text = form.text.replace(" * ", " ")
     if len(text) <= LONGEST:
         return text
-    return f"{form(5):.3g} at p = 5, {form(8):.3g} at 8"
+    five, eight = (getattr(entry.count(size), which) for size in (5, 8))
+    return f"{five:.3g} at p = 5, {eight:.3g} at 8"
 
 
 def as_text(rows: Sequence[tuple[str, ...]]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..schedule import UnknownName, Unserved
+from ..schedule import BadOption, UnknownName, Unserved
 
 FOLDER = Path(__file__).parent
 
@@ -68,7 +68,7 @@ class Commands(click.Group):
         """Run the command; a name or a case that cannot be served is an error of usage."""
         try:
             return super().invoke(ctx)
-        except (UnknownName, Unserved) as error:
+        except (BadOption, UnknownName, Unserved) as error:
             raise click.UsageError(str(error)) from None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..schedule import Algorithm, Machine, estimate, find, relays, require, serving
+from ..schedule import Algorithm, Machine, cut, estimate, find, relays, require, serving
 
 MACHINE = Machine()
 """The constants by which the automatic choice prices algorithms."""
@@ -21,6 +21,8 @@ def choose(
 ) -> Algorithm:
     """The algorithm for a call of n = ``nbytes``: the named one, or the cheapest that serves.
 
+    A vector is cut as the model says, where the name does not.
+
     Raises ``UnknownName``, or ``Unserved`` where the named one cannot serve the call.
     """
     if name is None:
@@ -30,7 +32,7 @@ def choose(
     if deterministic and not _is_canonical(entry, size):
         reason = "with deterministic=True its bits must be those of the canonical tree"
         raise entry.unserved(reason, _candidates(collective, size, commutes, equal, deterministic))
-    return entry
+    return cut(entry, size, nbytes, MACHINE)
 
 
 @lru_cache(maxsize=1024)
@@ -38,7 +40,8 @@ def _cheapest(
     collective: str, size: int, nbytes: int, commutes: bool, equal: bool, deterministic: bool
 ) -> Algorithm:
     candidates = _candidates(collective, size, commutes, equal, deterministic)
-    return min(candidates, key=lambda entry: _price(entry, size, nbytes, equal))
+    cheapest = min(candidates, key=lambda entry: _price(entry, size, nbytes, equal))
+    return cut(cheapest, size, nbytes, MACHINE)
 
 
 def _candidates(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from .children import Children
 from .choice import choose
 from .forms import forms, run_all
 from .make import Channel, make_plan
+from .nodes import found_nodes, given_nodes, nodes_of_child
 from .objects import ObjectCollectives
 
 TAGS = 32768
@@ -29,6 +30,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     ``comm`` is any intracommunicator.  Making one is collective: the traffic of its collectives
     runs on a private duplicate, so no receive of the user's ever sees it; point-to-point and all
     else is mpi4py's.  ``deterministic``: results have bits that depend on the number of ranks only.
+    ``nodes``: the node of each rank, as MPI finds it or as given, the same on every rank.
     What the non-blocking methods return is no ``MPI.Request``: wait for several by
     ``mpicoll.Request.Waitall``, ``Waitany`` or ``Testall``, which take both kinds, in any mixture.
     Free it by ``free()``, or as a context manager; what ``Dup``, ``Split`` and the like return
@@ -38,8 +40,11 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     """
 
     deterministic: bool
+    nodes: tuple[int, ...]
 
-    def __new__(cls, comm: MPI.Comm, *, deterministic: bool = False) -> Communicator:
+    def __new__(
+        cls, comm: MPI.Comm, *, deterministic: bool = False, nodes: Sequence[int] | None = None
+    ) -> Communicator:
         """Check what is wrapped; see the class."""
         if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
             raise ValueError("comm is MPI.COMM_NULL; this rank is not part of it")
@@ -47,13 +52,17 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
             raise TypeError(f"comm: expected an MPI.Intracomm, got {type(comm).__name__}")
         return super().__new__(cls, comm)
 
-    def __init__(self, comm: MPI.Comm, *, deterministic: bool = False) -> None:
+    def __init__(
+        self, comm: MPI.Comm, *, deterministic: bool = False, nodes: Sequence[int] | None = None
+    ) -> None:
         self.vendor = MPI.Intracomm(comm)
         self.deterministic = deterministic
         self._traffic = [self.vendor.Dup()]
         self._calls = self._inits = 0
         self._owner = False
         self._size = self.vendor.size
+        given = None if nodes is None else given_nodes(nodes, self._size)
+        self.nodes = given or found_nodes(self._traffic[0])
 
     # -- life
 
@@ -88,7 +97,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         """A communicator of ours around one that was just made for us; COMM_NULL stays itself."""
         if not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
             return MPI.COMM_NULL
-        result = type(self)(comm, deterministic=self.deterministic)
+        nodes = nodes_of_child(self.nodes, self.vendor, comm)
+        result = type(self)(comm, deterministic=self.deterministic, nodes=nodes)
         result._owner = True
         return result
 
@@ -146,7 +156,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
             else:
                 yield from told
             call.sizes = dict(enumerate(counts.tolist()))
-        yield make_plan(channel, call, entry, ordered=fixed or not call.commutes)
+        yield make_plan(channel, call, entry, fixed or not call.commutes, self.nodes)
 
     # -- collectives
 

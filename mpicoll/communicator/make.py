@@ -15,7 +15,7 @@ from ..transport.layout import Place, layout
 from ..transport.placement import place as place_blocks
 from ..transport.plan import Binding, Plan
 from ..transport.program import Program
-from ..transport.stripes import interleave, stripe_count
+from ..transport.stripes import interleave
 from .call import Call
 
 
@@ -26,11 +26,13 @@ class Channel(NamedTuple):
     tag: int
 
 
-def make_plan(channel: Channel, call: Call, entry: Algorithm, ordered: bool) -> Plan:
+def make_plan(
+    channel: Channel, call: Call, entry: Algorithm, ordered: bool, nodes: tuple[int, ...]
+) -> Plan:
     """Lay a call's buffers out for an algorithm, place its blocks and bind the result."""
     rank, size = channel.comm.rank, channel.comm.size
-    case = Case(entry, rank, size, call.root, ordered, call.granule)
-    program = _program(case, *call.places(), tuple(call.sizes.items()), stripe_count(call.nbytes))
+    case = Case(entry, rank, size, call.root, ordered, call.granule, nodes)
+    program = _program(case, *call.places(), tuple(call.sizes.items()))
     buffers = [buffer for buffer in (call.send, call.recv) if buffer is not None]
     binding = Binding(
         channel.comm,
@@ -53,6 +55,7 @@ class Case(NamedTuple):
     root: int
     ordered: bool
     granule: int
+    nodes: tuple[int, ...]
 
 
 @lru_cache(maxsize=256)
@@ -61,13 +64,12 @@ def _program(
     start: Place | None,
     end: Place | None,
     sizes: tuple[tuple[int, int], ...],
-    stripes: int,
 ) -> Program:
     """The program of a call; the same object for the same layout."""
     whole = start or end
     if case.entry.contract.cut is not Cut.VECTOR or whole is None:
         return _place(case, start, end, dict(sizes))
-    programs, begin = [], 0
+    programs, begin, stripes = [], 0, case.entry.options.get("stripes", 1)
     for count in split(whole.slots[0][1] // case.granule, stripes):
         length = count * case.granule
         source = start and start.part(begin, length)
@@ -77,9 +79,9 @@ def _program(
 
 
 def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]) -> Program:
-    entry, rank, size, root, ordered, granule = case
+    entry, rank, size, root, ordered, granule, nodes = case
     blocks = entry.block_count(size)
     places = layout(entry.contract, rank, size, root, blocks, start, end, sizes, granule)
-    rounds = entry.schedule(rank, size, root, ordered=ordered)
+    rounds = entry.schedule(rank, size, root, ordered, nodes)
     empty_messages = entry.contract.idempotent
     return place_blocks(rounds, places.start, places.end, places.sizes, empty_messages)

@@ -3,9 +3,9 @@
 Imports the standard library only.
 """
 
+from .algorithm import Algorithm
 from .catalogue import (
     VENDOR,
-    Algorithm,
     algorithm,
     algorithms,
     catalogue,
@@ -16,14 +16,15 @@ from .catalogue import (
     serving,
 )
 from .contract import CONTRACTS, Contract, Cut
-from .cost import Cost, Machine, cost, estimate, even_blocks
-from .errors import ScheduleError, UnknownName, Unserved
+from .cost import Cost, Machine, cost, cut, estimate, even_blocks
+from .errors import BadOption, ScheduleError, UnknownName, Unserved
 from .verify import Proof, sample_roots, verify, verify_rounds
 
 __all__ = [
     "CONTRACTS",
     "VENDOR",
     "Algorithm",
+    "BadOption",
     "Contract",
     "Cost",
     "Cut",
@@ -37,6 +38,7 @@ __all__ = [
     "catalogue",
     "collectives",
     "cost",
+    "cut",
     "estimate",
     "even_blocks",
     "find",

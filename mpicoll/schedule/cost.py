@@ -9,11 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
-from .catalogue import Algorithm
+from .algorithm import Algorithm
 from .contract import Cut
+from .forms import Count
 from .steps import Recv, RecvReduce, Reduce, Round, Send, split
+
+STRIPE = 1 << 20
+"""The most bytes of a stripe, so that what is in flight stays in the cache."""
+
+MOST = 128
+"""The most stripes, or blocks of a pipeline, of a vector."""
 
 
 class Machine(NamedTuple):
@@ -57,10 +65,10 @@ def cost(
     size: int,
     block_bytes: Sequence[int],
     root: int = 0,
-    blocks: int | None = None,
+    nodes: Sequence[int] | None = None,
 ) -> Cost:
     """Count an algorithm's messages and bytes; ``block_bytes`` has the bytes of each block."""
-    every = [algorithm.generate(rank, size, root, blocks) for rank in range(size)]
+    every = [algorithm.generate(rank, size, root, nodes=nodes) for rank in range(size)]
     columns = list(zip(*every, strict=True))
     return Cost(
         rounds=sum(any(_sends(steps) for steps in column) for column in columns),
@@ -75,15 +83,13 @@ def cost(
     )
 
 
-def even_blocks(
-    algorithm: Algorithm, size: int, nbytes: int, blocks: int | None = None
-) -> list[int]:
+def even_blocks(algorithm: Algorithm, size: int, nbytes: int) -> list[int]:
     """The sizes of the blocks of ``nbytes`` in all, cut evenly: what ``cost`` counts by default.
 
     ``nbytes`` is n: the vector, the sum of all ranks' blocks, or all that one rank sends.  A
     barrier's messages carry none.
     """
-    count = algorithm.block_count(size, blocks)
+    count = algorithm.block_count(size)
     if algorithm.contract.idempotent:
         return [0] * count
     if algorithm.contract.cut is Cut.PAIR:
@@ -92,17 +98,83 @@ def even_blocks(
 
 
 def estimate(
-    algorithm: Algorithm, size: int, nbytes: float, machine: Machine, blocks: int | None = None
+    algorithm: Algorithm,
+    size: int,
+    nbytes: float,
+    machine: Machine,
+    nodes: Sequence[int] | None = None,
+    inside: Machine | None = None,
 ) -> float:
-    """The predicted time in seconds by the closed forms, in constant time."""
+    """The predicted time in seconds by the closed forms, in constant time.
+
+    ``nodes``: the node of each rank; ``inside``: the constants between ranks of one node, which
+    only algorithms that know the nodes make use of.  A vector is cut as ``cut`` does it.
+    In b stripes the first takes the whole schedule's time and each other one that of the busiest
+    rank: fill(n/b) + (b-1) stage(n/b).
+    """
     if size == 1:
         return 0.0
-    cut = algorithm.vector_blocks(size, blocks)
+    entry = cut(algorithm, size, nbytes, machine)
+    stripes = entry.options.get("stripes", 1)
+    local = entry.local_count(size, nodes)
+    whole, stage = entry.count(size, nodes), entry.rank_count(size, nodes)
+    fill = _time(_less(whole, local), nbytes / stripes, machine)
+    fill += _time(local, nbytes / stripes, inside or machine)
+    return fill + (stripes - 1) * _time(stage, nbytes / stripes, machine)
+
+
+def cut(algorithm: Algorithm, size: int, nbytes: float, machine: Machine) -> Algorithm:
+    """The same algorithm with the best number of stripes or blocks, where none was given.
+
+    The optimum of ``estimate``: b = sqrt(n D / (alpha S)) where D is the time a byte that a
+    pipeline hides and S the messages that a stripe more takes; and no stripe larger than what
+    stays in the cache.
+    """
+    if size == 1 or {"stripes", "blocks"} & algorithm.options.keys():
+        return algorithm
+    if algorithm.pipelined:
+        return _in_blocks(algorithm, size, nbytes, machine)
+    if "stripes" not in algorithm.choices:
+        return algorithm
+    whole, stage = algorithm.count(size), algorithm.rank_count(size)
+    hidden = machine.beta * (whole.volume - stage.volume)
+    hidden += machine.gamma * (whole.reduced - stage.reduced)
+    wanted = _optimum(nbytes * hidden, machine.alpha * stage.startups)
+    stripes = min(MOST, max(1, wanted, int(nbytes // STRIPE)))
+    return algorithm if stripes == 1 else variant(algorithm, stripes=stripes)
+
+
+def _in_blocks(algorithm: Algorithm, size: int, nbytes: float, machine: Machine) -> Algorithm:
+    """A pipeline of its own: (b-1+R) rounds of n/b bytes, R being those of one block."""
+    rounds = variant(algorithm, blocks=1).count(size).rounds
+    hidden = (rounds - 1) * (machine.beta + machine.gamma * algorithm.contract.operates)
+    wanted = _optimum(nbytes * hidden, machine.alpha)
+    return variant(algorithm, blocks=min(MOST, max(1, wanted, int(nbytes // STRIPE))))
+
+
+@lru_cache(maxsize=1024)
+def variant(algorithm: Algorithm, **options: int) -> Algorithm:
+    """``Algorithm.variant``, the same object for the same options."""
+    return algorithm.variant(**options)
+
+
+def _optimum(hidden: float, price: float) -> int:
+    """The b that makes hidden / b + price b least; ``hidden`` and ``price`` in seconds."""
+    if hidden <= 0:
+        return 1
+    return round((hidden / price) ** 0.5) if price * MOST * MOST > hidden else MOST
+
+
+def _time(count: Count, nbytes: float, machine: Machine) -> float:
     return (
-        machine.alpha * algorithm.startups(size, cut)
-        + machine.beta * nbytes * algorithm.volume(size, cut)
-        + machine.gamma * nbytes * algorithm.reduced(size, cut)
+        machine.alpha * count.startups
+        + machine.beta * nbytes * count.volume
+        + machine.gamma * nbytes * count.reduced
     )
+
+
+def _less(whole: Count, part: Count) -> Count:
+    return Count(*(a - b for a, b in zip(whole, part, strict=True)))
 
 
 def _sends(steps: Round) -> list[Send]:

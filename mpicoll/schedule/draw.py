@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from .catalogue import Algorithm, Form, require
+from .algorithm import Algorithm
+from .catalogue import require
 from .contract import Cut
 from .cost import Cost, cost, even_blocks
 from .errors import Unserved
+from .forms import Form
 from .matching import check_messages
 from .simulate import Simulation
 from .steps import (
@@ -40,7 +42,7 @@ Columns are ranks, rows are senders, a cell lists those for whom blocks of that 
 from rank 0 to rank 1."""
 
 
-def draw(algorithm: Algorithm, size: int, root: int = 0, blocks: int | None = None) -> str:
+def draw(algorithm: Algorithm, size: int, root: int = 0) -> str:
     """The picture of an algorithm on 1 to 16 ranks, as text that ends in a line end.
 
     Raises ``Unserved`` for more ranks than are readable and for what the algorithm cannot serve.
@@ -52,41 +54,43 @@ def draw(algorithm: Algorithm, size: int, root: int = 0, blocks: int | None = No
             f"a picture of {size} ranks is not readable: draw at most {LARGEST}, "
             f"or prove any number with: mpicoll verify {name} --ranks {size}"
         )
-    heading = _heading(algorithm, size, root, blocks)
+    heading = _heading(algorithm, size, root)
     if size == 1:
         return f"{heading}\n\nOne rank sends nothing.\n"
-    prices = _prices(algorithm, size, root, blocks)
-    return "\n\n".join([heading, prices, *_Picture(algorithm, size, root, blocks).parts()]) + "\n"
+    prices = _prices(algorithm, size, root)
+    return "\n\n".join([heading, prices, *_Picture(algorithm, size, root).parts()]) + "\n"
 
 
-def _heading(algorithm: Algorithm, size: int, root: int, blocks: int | None) -> str:
+def _heading(algorithm: Algorithm, size: int, root: int) -> str:
     contract = algorithm.contract
     title = f"{algorithm.collective} {algorithm.name}: {counted(size, 'rank')}"
     title += f", root {root}" if contract.rooted else ""
     if contract.cut is Cut.VECTOR:
-        title += f", {counted(algorithm.block_count(size, blocks), 'block')}"
+        title += f", {counted(algorithm.block_count(size), 'block')}"
     restrictions = "; ".join(algorithm.restrictions) or "none"
-    return f"{title}\n\n{algorithm.help}\n\nRestrictions: {restrictions}."
+    options = f" Options: {', '.join(algorithm.choices)}." if algorithm.choices else ""
+    return f"{title}\n\n{algorithm.help}\n\nRestrictions: {restrictions}.{options}"
 
 
-def _prices(algorithm: Algorithm, size: int, root: int, blocks: int | None) -> str:
+def _prices(algorithm: Algorithm, size: int, root: int) -> str:
     """What the schedule costs by its own count, beside the closed forms."""
-    unit = size if algorithm.contract.cut is Cut.PAIR else algorithm.block_count(size, blocks)
-    price = cost(algorithm, size, even_blocks(algorithm, size, unit, blocks), root, blocks)
+    unit = size if algorithm.contract.cut is Cut.PAIR else algorithm.block_count(size)
+    price = cost(algorithm, size, even_blocks(algorithm, size, unit), root)
     rows = (
-        ("rounds", str(price.rounds), algorithm.rounds),
-        ("messages", str(price.startups), algorithm.startups),
-        ("bytes moved", _share(price.volume, unit), algorithm.volume),
-        ("bytes combined", _share(price.reduced, unit), algorithm.reduced),
+        ("rounds", str(price.rounds), algorithm.forms.rounds),
+        ("messages", str(price.startups), algorithm.forms.startups),
+        ("bytes moved", _share(price.volume, unit), algorithm.forms.volume),
+        ("bytes combined", _share(price.reduced, unit), algorithm.forms.reduced),
     )
-    count = algorithm.vector_blocks(size, blocks)
-    lines = [f"  {name:<16}{value:>8}   {_closed(form, count)}" for name, value, form in rows]
+    known = {"b": algorithm.vector_blocks(size), **algorithm.settings(size)}
+    lines = [f"  {name:<16}{value:>8}   {_closed(form, known)}" for name, value, form in rows]
     return "\n".join(["Cost, of the busiest rank of each round:", *lines, _total(price, unit)])
 
 
-def _closed(form: Form, blocks: int) -> str:
-    """A closed form as it stands, with the number of blocks where it needs that."""
-    return f"{form.text}   with b = {blocks}" if "b" in form.code.co_names else form.text
+def _closed(form: Form, known: Mapping[str, int]) -> str:
+    """A closed form as it stands, with the numbers that do not follow from the ranks."""
+    used = [f"{name} = {value}" for name, value in known.items() if name in form.code.co_names]
+    return f"{form.text}   with {', '.join(used)}" if used else form.text
 
 
 def _total(price: Cost, unit: int) -> str:
@@ -107,10 +111,10 @@ def _share(nbytes: int, unit: int) -> str:
 class _Picture:
     """The tables and messages of each round."""
 
-    def __init__(self, algorithm: Algorithm, size: int, root: int, blocks: int | None) -> None:
-        rounds = [algorithm.generate(rank, size, root, blocks) for rank in range(size)]
+    def __init__(self, algorithm: Algorithm, size: int, root: int) -> None:
+        rounds = [algorithm.generate(rank, size, root) for rank in range(size)]
         check_messages(rounds)
-        self._size, self._blocks = size, algorithm.block_count(size, blocks)
+        self._size, self._blocks = size, algorithm.block_count(size)
         self._pairs = algorithm.contract.cut is Cut.PAIR
         self._columns = list(zip(*rounds, strict=True))
         self._simulation = Simulation(algorithm.contract, False, size, root, self._blocks)

@@ -31,3 +31,7 @@ class UnknownName(ValueError):
 
 class Unserved(ValueError):
     """A case that the named algorithm cannot serve; the message says why, and which can."""
+
+
+class BadOption(ValueError):
+    """An option of an algorithm that it does not have, or a value that cannot be."""

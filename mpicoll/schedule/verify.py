@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from . import words
-from .catalogue import Algorithm
+from .algorithm import Algorithm
 from .contract import Contract
 from .errors import ScheduleError
 from .matching import check_messages
@@ -38,8 +38,8 @@ def verify(
     algorithm: Algorithm,
     size: int,
     root: int = 0,
-    blocks: int | None = None,
     ordered: bool | None = None,
+    nodes: Sequence[int] | None = None,
 ) -> Proof:
     """Prove an algorithm right at a number of ranks; raises ``ScheduleError`` where it is not.
 
@@ -47,10 +47,10 @@ def verify(
     that commutes, and an algorithm that distinguishes is proved both ways.
     """
     if ordered is None and "ordered" in algorithm.parameters:
-        verify(algorithm, size, root, blocks, ordered=False)
+        verify(algorithm, size, root, False, nodes)
     asked = not algorithm.commutes if ordered is None else ordered
-    rounds = [algorithm.generate(rank, size, root, blocks, asked) for rank in range(size)]
-    count = algorithm.block_count(size, blocks)
+    rounds = [algorithm.generate(rank, size, root, asked, nodes) for rank in range(size)]
+    count = algorithm.block_count(size)
     return verify_rounds(algorithm.contract, rounds, root, count, asked)
 
 

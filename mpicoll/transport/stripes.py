@@ -11,17 +11,6 @@ from collections.abc import Sequence
 
 from .program import Combine, Exchange, Local, Memory, Message, Move, Program, Span
 
-STRIPE = 1 << 20
-"""The bytes of a stripe."""
-
-MOST = 64
-"""The most stripes of a vector."""
-
-
-def stripe_count(nbytes: int) -> int:
-    """The number of stripes of a vector of this many bytes: the same on every rank."""
-    return min(MOST, max(1, nbytes // STRIPE))
-
 
 def interleave(programs: Sequence[Program]) -> Program:
     """One program of several: round k of stripe s is part of round k + s.

@@ -282,3 +282,13 @@ def test_nobody_leaves_a_barrier_before_the_last_enters(comm: Any, name: str) ->
         comm.Barrier(algorithm=name)
         left = time.monotonic()
         assert left >= max(comm.vendor.allgather(entered))
+
+
+def test_nodes(comm: Any) -> None:
+    """All ranks of these tests share a node; a given map goes on to what is made of it."""
+    assert comm.nodes == (0,) * comm.size
+    nodes = [rank % 2 for rank in range(comm.size)]
+    with mpicoll.Communicator(comm.vendor, nodes=nodes) as mapped:
+        assert mapped.nodes == tuple(nodes)
+        with mapped.Split(0, -mapped.rank) as backwards:  # rank r is p - 1 - r there
+            assert backwards.nodes == tuple(abs(node - nodes[-1]) for node in reversed(nodes))

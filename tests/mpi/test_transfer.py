@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from calls import Case
 from methods import METHODS, MODES, Method
 from mpi4py import MPI
 
-from mpicoll.transport import plan, stripes
+from mpicoll.transport import plan
 
 pytestmark = pytest.mark.mpi
 
@@ -84,7 +85,7 @@ def test_messages_in_pieces(
 def test_stripes_and_pieces(
     comm: Any, method: Method, algorithm: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stripes, "STRIPE", 5 * 8)
+    monkeypatch.setattr(import_module("mpicoll.schedule.cost"), "STRIPE", 5 * 8)
     monkeypatch.setattr(plan, "MESSAGE_LIMIT", 3 * 8)
     for in_place in {False, method.in_place}:
         run(comm, method, algorithm, Case(comm.rank, SIZE, 61, SIZE - 1, in_place), mode)

@@ -24,28 +24,28 @@ def star(rank: int, size: int) -> Rounds:
 
 @algorithm(
     rounds="2 * (p - 1)",
-    volume="2 * (p - 1) * ceil(b / p) / b",
-    reduced="(p - 1) * ceil(b / p) / b",
-    blocks="(p + 1) // 2",
+    volume="2 * (p - 1) * ceil(servers / p) / servers",
+    reduced="(p - 1) * ceil(servers / p) / servers",
+    blocks="servers",
     commutes=True,
-    pipelined=True,
+    options={"servers": "(p + 1) // 2"},
 )
-def servers(rank: int, size: int, blocks: int) -> Rounds:
+def servers(rank: int, size: int, servers: int) -> Rounds:
     """Several ranks serve a block of the vector each: all send it there and get it back.
 
     Cost with S servers, one a block: 2(p-1)(alpha + n beta / S) + (p-1) n gamma / S.  The sharded
     parameter server, a baseline as the star is: S = 1 costs as much, S = p moves the fewest bytes.
     Source: Li et al., OSDI 2014.
     """
-    mine = range(rank, blocks, size)
+    mine = range(rank, servers, size)
     for distance in range(1, size):
         target, source = (rank + distance) % size, (rank - distance) % size
-        theirs = range(target, blocks, size)
+        theirs = range(target, servers, size)
         sends: Round = [send(target, theirs)] if theirs else []
         yield [*sends, *([recv_reduce(source, mine, LEFT)] if mine else [])]
     for distance in range(1, size):
         target, source = (rank + distance) % size, (rank - distance) % size
-        theirs = range(source, blocks, size)
+        theirs = range(source, servers, size)
         sends = [send(target, mine)] if mine else []
         yield [*sends, *([recv(source, theirs)] if theirs else [])]
 

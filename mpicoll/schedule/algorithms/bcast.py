@@ -41,7 +41,7 @@ def binomial(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
         distance //= 2
 
 
-@algorithm(rounds="p - 1", volume="p - 1")
+@algorithm(rounds="p - 1", volume="p - 1", rank=("1", "1", "0"))
 def chain(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
     """Each rank passes the vector on to the next.
 
@@ -56,7 +56,12 @@ def chain(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
         yield sends + ([recv(left, everything)] if place == sender + 1 else [])
 
 
-@algorithm(rounds="Q", startups="2 * Q - (p == P)", volume="2 * Q - (p == P)")
+@algorithm(
+    rounds="Q",
+    startups="2 * Q - (p == P)",
+    volume="2 * Q - (p == P)",
+    rank=("1 + (p > 2)", "1 + (p > 2)", "0"),
+)
 def binary_tree(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
     """Each rank of a complete binary tree passes the vector to its two children.
 

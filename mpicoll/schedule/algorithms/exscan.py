@@ -8,7 +8,7 @@ from ..steps import reduce as combine
 from .scan import add_lower_total, group_totals, upwards
 
 
-@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 2")
+@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 2", rank=("1", "1", "p > 2"))
 def linear(rank: int, size: int) -> Rounds:
     """Each rank passes up what came from below together with its own.
 

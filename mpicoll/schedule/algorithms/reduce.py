@@ -52,7 +52,7 @@ def forward(rank: int, holder: int, root: int, blocks: int) -> Rounds:
     yield [send(root, range(blocks))] if rank == holder else arrives
 
 
-@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1")
+@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1", rank=("1", "1", "1"))
 def chain(rank: int, size: int, root: int, blocks: int = 1, ordered: bool = False) -> Rounds:
     """Each rank combines what came from above into its own and passes it down.
 

@@ -23,7 +23,7 @@ THEIRS = "theirs"
 """The space in which another group's total arrives."""
 
 
-@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1")
+@algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1", rank=("1", "1", "1"))
 def linear(rank: int, size: int) -> Rounds:
     """Each rank adds its own to what came from below and passes it up.
 
