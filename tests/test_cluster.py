@@ -91,6 +91,26 @@ def test_links_have_their_rates_and_lead_nowhere_else() -> None:
         assert (there.stdout, there.returncode) == ("h1\n", 3)
 
 
+NODE = """
+from platform import node
+from mpi4py import MPI
+inside = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
+print(f"{node()}:{inside.rank}/{inside.size}\\n", end="")
+"""
+
+
+def test_ranks_of_one_host_share_its_memory() -> None:
+    with cluster(OTHERS, "--hosts", "3", "--no-slurm"):
+        head = ("run", "--name", OTHERS, "-n", "4", "--per-host")
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        ran = call(*head, "1,2,1", "--", sys.executable, "-c", NODE, PATH=path)
+        assert sorted(ran.stdout.split()) == ["h0:0/1", "h1:0/2", "h1:1/2", "h2:0/1"], ran.stderr
+        told = call(*head, "2", "--", "true")
+        assert "--per-host 2: that is 6 ranks on 3 hosts, not -n 4" in told.stderr
+        told = call(*head, "1,1,1,1", "--", "true")
+        assert "expected such as 2, or up to 3 numbers" in told.stderr
+
+
 def test_two_at_once() -> None:
     with cluster(OTHERS, "--hosts", "2") as one, cluster(f"{OTHERS}b", "--hosts", "3") as other:
         assert len(one.run("srun", "--nodes=2", "hostname").split()) == 2
