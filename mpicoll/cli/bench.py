@@ -207,7 +207,7 @@ def _save(record: Record, comm: Communicator, case: Case, timings: list[Timing])
     from ..measure.record import rows_of
 
     if comm.Get_rank() == 0:
-        record.add(rows_of(case, comm.Get_size(), timings))
+        record.add(rows_of(case, comm.Get_size(), timings, comm.nodes))
 
 
 def _print(lines: Sequence[str]) -> None:

@@ -46,10 +46,12 @@ def bus_factor(collective: str, size: int) -> float | None:
     return {"allreduce": 2 * once, **split, **whole}.get(collective)
 
 
-def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
+def rows_of(
+    case: Case, size: int, timings: Sequence[Timing], nodes: Sequence[int] | None = None
+) -> list[Row]:
     """The rows of one cell, each beside the vendor's where that was measured.
 
-    ``chosen`` is the algorithm that ran, with its options.
+    ``nodes``: the node of each rank.  ``chosen`` is the algorithm that ran, with its options.
     """
     summaries = {one.name: summarize(one.samples_us) for one in timings if one.samples_us}
     vendor = summaries.get(VENDOR)
@@ -60,7 +62,7 @@ def rows_of(case: Case, size: int, timings: Sequence[Timing]) -> list[Row]:
         | _times(case, size, summaries.get(one.name))
         | {"wrong": one.wrong}
         | _beside(vendor, summaries.get(one.name))
-        | _counted(case, size, one.chosen or one.name)
+        | _counted(case, size, one.chosen or one.name, nodes)
         | {"chosen": one.chosen}
         for one in timings
     ]
@@ -106,11 +108,11 @@ def _beside(vendor: Summary | None, own: Summary | None) -> Row:
     return {"vs_vendor": times.value, "vs_vendor_ci": [times.low, times.high]}
 
 
-def _counted(case: Case, size: int, name: str) -> Row:
+def _counted(case: Case, size: int, name: str, nodes: Sequence[int] | None) -> Row:
     if name == VENDOR:
         return {"bytes_sent_max": None, "rounds": None}
     entry = find(case.collective, name)
-    counted = cost(entry, size, case.block_bytes(entry, size), case.root)
+    counted = cost(entry, size, case.block_bytes(entry, size), case.root, nodes)
     return {"bytes_sent_max": max(counted.bytes_sent), "rounds": counted.rounds}
 
 
