@@ -1,7 +1,7 @@
 """MPI collectives built from sends and receives, beside the vendor's own.
 
 ``mpicoll.Communicator(MPI.COMM_WORLD)`` is an mpi4py communicator whose collectives are ours.
-See ``help(mpicoll.Communicator)``, ``Request``, ``Plan`` and ``Op``, which need MPI.
+See ``help(mpicoll.Communicator)``, ``Request``, ``Plan``, ``Op`` and ``Tuning``, which need MPI.
 The catalogue (``algorithms``, ``schedule``, ``verify``) works without MPI.
 """
 
@@ -11,11 +11,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import schedule as _schedule
-from .schedule import BadOption, Proof, ScheduleError, UnknownName, Unserved, algorithms, collectives
+from .schedule import (
+    BadOption,
+    Proof,
+    ScheduleError,
+    UnknownName,
+    Unserved,
+    algorithms,
+    collectives,
+)
 from .schedule.steps import Round
 
 if TYPE_CHECKING:
-    from .communicator import Communicator
+    from .communicator import Communicator, Tuning, TuningError, TuningWarning
     from .transport import Op, Plan, Request
 
 __version__ = "0.1.0"
@@ -28,6 +36,9 @@ __all__ = [
     "Proof",
     "Request",
     "ScheduleError",
+    "Tuning",
+    "TuningError",
+    "TuningWarning",
     "UnknownName",
     "Unserved",
     "algorithms",
@@ -41,6 +52,9 @@ _LAZY = {
     "Op": "transport",
     "Plan": "transport",
     "Request": "transport",
+    "Tuning": "communicator",
+    "TuningError": "communicator",
+    "TuningWarning": "communicator",
 }
 
 

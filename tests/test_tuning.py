@@ -21,7 +21,6 @@ from mpicoll.communicator.tuning import (
     Winner,
     agree,
     here,
-    node_map,
 )
 from mpicoll.measure.tune_text import to_toml
 from mpicoll.schedule import Machine
@@ -85,10 +84,6 @@ def test_winners_hold_for_the_ranks_that_were_measured_alone(nodes: tuple[int, .
     assert TUNING.winner("allreduce", 8, nodes) is None
     assert TUNING.winner("reduce", 8, (0, 0, 1, 1)) is None
     assert TUNING.winner("allreduce", 8, (7, 7, 3, 3)) is not None
-
-
-def test_nodes_are_numbered_as_they_come() -> None:
-    assert node_map([5, 5, 2, 5, 9]) == (0, 0, 1, 0, 2)
 
 
 def test_links_are_measured_or_assumed() -> None:

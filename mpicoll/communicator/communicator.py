@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,16 +10,19 @@ import numpy as np
 from mpi4py import MPI
 
 from ..schedule import relays
+from ..transport.operators import commutes
 from ..transport.plan import Plan
 from ..transport.request import Request
 from . import moving, reducing
 from .call import Call
 from .children import Children
-from .choice import choose
+from .choice import Chooser, Query
+from .explain import Explanation, explain
 from .forms import forms, run_all
 from .make import Channel, make_plan
 from .nodes import found_nodes, given_nodes, nodes_of_child
 from .objects import ObjectCollectives
+from .tuning import Tuning, agree
 
 TAGS = 32768
 """The tags that every MPI has, from 0: MPI_TAG_UB is at least 32767 (MPI 4.1, section 9.1.2)."""
@@ -31,19 +35,29 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     runs on a private duplicate, so no receive of the user's ever sees it; point-to-point and all
     else is mpi4py's.  ``deterministic``: results have bits that depend on the number of ranks only.
     ``nodes``: the node of each rank, as MPI finds it or as given, the same on every rank.
+    ``tuning``: a ``mpicoll.Tuning`` or the file of one, which ``mpicoll tune`` writes; by default
+    the file that MPICOLL_TUNING names, if any.  Rank 0's counts, and what is made from this
+    communicator has it too.  ``explain`` says what it comes to.
     What the non-blocking methods return is no ``MPI.Request``: wait for several by
     ``mpicoll.Request.Waitall``, ``Waitany`` or ``Testall``, which take both kinds, in any mixture.
     Free it by ``free()``, or as a context manager; what ``Dup``, ``Split`` and the like return
     owns its MPI communicator and frees that too.  Topologies (``Create_cart`` ...) are mpi4py's.
 
-    Raises ``TypeError`` for what is no intracommunicator, ``ValueError`` for ``MPI.COMM_NULL``.
+    Raises ``TypeError`` for what is no intracommunicator, ``ValueError`` for ``MPI.COMM_NULL``,
+    ``TuningError`` for a broken tuning file.
     """
 
     deterministic: bool
     nodes: tuple[int, ...]
+    tuning: Tuning
 
     def __new__(
-        cls, comm: MPI.Comm, *, deterministic: bool = False, nodes: Sequence[int] | None = None
+        cls,
+        comm: MPI.Comm,
+        *,
+        deterministic: bool = False,
+        nodes: Sequence[int] | None = None,
+        tuning: str | os.PathLike[str] | Tuning | None = None,
     ) -> Communicator:
         """Check what is wrapped; see the class."""
         if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
@@ -53,7 +67,12 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         return super().__new__(cls, comm)
 
     def __init__(
-        self, comm: MPI.Comm, *, deterministic: bool = False, nodes: Sequence[int] | None = None
+        self,
+        comm: MPI.Comm,
+        *,
+        deterministic: bool = False,
+        nodes: Sequence[int] | None = None,
+        tuning: str | os.PathLike[str] | Tuning | None = None,
     ) -> None:
         self.vendor = MPI.Intracomm(comm)
         self.deterministic = deterministic
@@ -63,6 +82,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         self._size = self.vendor.size
         given = None if nodes is None else given_nodes(nodes, self._size)
         self.nodes = given or found_nodes(self._traffic[0])
+        self.tuning = agree(self._traffic[0], tuning)
+        self._chooser = Chooser(self.nodes, self.tuning)
 
     # -- life
 
@@ -98,7 +119,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         if not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
             return MPI.COMM_NULL
         nodes = nodes_of_child(self.nodes, self.vendor, comm)
-        result = type(self)(comm, deterministic=self.deterministic, nodes=nodes)
+        result = type(self)(comm, deterministic=self.deterministic, nodes=nodes, tuning=self.tuning)
         result._owner = True
         return result
 
@@ -144,9 +165,9 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         Persistent: the last one alone, those before it having run.
         """
         fixed = self.deterministic if deterministic is None else deterministic
-        entry = choose(
-            call.collective, name, self._size, call.nbytes, call.commutes, call.equal, fixed
-        )
+        nbytes = call.nbytes if call.agreed else None
+        query = Query(call.collective, nbytes, call.commutes, call.equal, fixed)
+        entry = self._chooser.choose(query, name).algorithm
         if not call.told and call.contract.rooted and relays(entry, self._size, call.root):
             counts = np.zeros(self._size, np.int64)
             counts[: len(call.sizes)] = list(call.sizes.values())
@@ -157,6 +178,26 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
                 yield from told
             call.sizes = dict(enumerate(counts.tolist()))
         yield make_plan(channel, call, entry, fixed or not call.commutes, self.nodes)
+
+    def explain(
+        self,
+        collective: str,
+        nbytes: int,
+        *,
+        op: Any = MPI.SUM,
+        algorithm: str | None = None,
+        deterministic: bool | None = None,
+        equal: bool = True,
+    ) -> Explanation:
+        """What a call of n = ``nbytes`` will run and why, and what all else would cost; local.
+
+        ``equal``: all blocks have one size.  Other arguments are those of the call.  Print what is
+        returned, or read its fields.  Raises ``UnknownName``, or ``Unserved`` where the named
+        algorithm cannot serve the call.
+        """
+        fixed = self.deterministic if deterministic is None else deterministic
+        query = Query(collective, nbytes, commutes(op), equal, fixed)
+        return explain(self._chooser, query, algorithm)
 
     # -- collectives
 

@@ -16,7 +16,6 @@ from ..schedule.steps import DATA, pair
 from ..transport.objects import play
 from ..transport.operators import Op
 from .call import check_root
-from .choice import MACHINE
 
 
 class ObjectCollectives:
@@ -118,7 +117,7 @@ def _choose(collective: str, name: str | None, size: int) -> Algorithm:
     """The algorithm of that name, or the one with the fewest messages; it leaves objects whole."""
     if name is None:
         candidates = _candidates(collective, size)
-        return min(candidates, key=lambda entry: MACHINE.alpha * entry.count(size).startups)
+        return min(candidates, key=lambda entry: entry.count(size).startups)
     entry = find(collective, name)
     require(entry, size, commuting=not entry.contract.reduces)
     if not _whole(entry, size):

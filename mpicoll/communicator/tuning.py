@@ -18,6 +18,7 @@ from typing import TypeAlias
 from mpi4py import MPI
 
 from ..schedule import Machine
+from .nodes import numbered
 
 SCHEMA = 1
 """The number of the file's format that this version reads and writes."""
@@ -145,7 +146,7 @@ class Tuning:
     def winner(self, collective: str, nbytes: int, nodes: Sequence[int]) -> Winner | None:
         """What won at a size on such ranks; beyond the largest, what won there; else None."""
         rows = self.winners.get(collective, ())
-        if not rows or node_map(nodes) != self.nodes:
+        if not rows or numbered(nodes) != self.nodes:
             return None
         return next((row for row in rows if nbytes <= row.up_to), rows[-1])
 
@@ -156,12 +157,6 @@ class Tuning:
         """
         inside = self.node or NODE
         return (self.network or NETWORK, inside) if len(set(nodes)) > 1 else (inside, None)
-
-
-def node_map(nodes: Sequence[int]) -> Nodes:
-    """A node map with the nodes numbered in the order in which they come."""
-    numbers: dict[int, int] = {}
-    return tuple(numbers.setdefault(number, len(numbers)) for number in nodes)
 
 
 def agree(comm: MPI.Intracomm, given: str | os.PathLike[str] | Tuning | None) -> Tuning:

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..schedule import CONTRACTS, VENDOR, Machine, UnknownName, find
-from .tuning import SCHEMA, Nodes, Place, Tuning, TuningError, Winner, node_map
+from .nodes import numbered
+from .tuning import SCHEMA, Nodes, Place, Tuning, TuningError, Winner
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -167,7 +168,7 @@ def _constant(value: Any) -> float:
 def _nodes(value: Any) -> Nodes:
     if not isinstance(value, list) or not value or any(type(one) is not int for one in value):
         raise _expected("the number of each rank's node, as in [0, 0, 1, 1]", value)
-    return node_map(value)
+    return numbered(value)
 
 
 def _table(value: Any) -> dict[str, Any]:

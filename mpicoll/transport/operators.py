@@ -28,13 +28,14 @@ class Operator:
     """What combines two vectors of one dtype.
 
     ``combine(left, right, out)`` sets out to left op right; out may be left or right itself.
-    ``granule``: the number of items that must stay together.
+    ``granule``: the number of items that must stay together.  ``ufunc``: that which it is, if any.
     """
 
     name: str
     combine: Combiner
     commutes: bool
     granule: int = 1
+    ufunc: np.ufunc | None = None
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,13 @@ def operator(op: object, buffer: Buffer) -> Operator:
     )
 
 
+def commutes(op: object) -> bool:
+    """Whether ranks may be combined in any order, whatever the data."""
+    if isinstance(op, MPI.Op):
+        return bool(op.Is_commutative())
+    return op.commute if isinstance(op, Op) else op in _COMMUTING
+
+
 def _refuse_derived(buffer: Buffer) -> None:
     if isinstance(buffer.layout, Packed):
         raise TypeError(
@@ -161,7 +169,7 @@ def _predefined(handle: int, dtype: np.dtype[Any], untyped: bool) -> Operator:
     served = ", ".join(_KINDS[kind] for kind in kinds)
     if kind not in kinds:
         raise _no_meaning(name, MPI.BYTE.name if untyped else dtype, served)
-    return Operator(name, _loop(ufunc, dtype, name), True)
+    return Operator(name, _loop(ufunc, dtype, name), True, ufunc=ufunc)
 
 
 def _kind(dtype: np.dtype[Any]) -> str:
@@ -181,7 +189,8 @@ def _ufunc(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Operator:
         )
     if _kind(dtype) not in "?ifc":
         raise _no_meaning(ufunc.__name__, dtype, "numbers")
-    return Operator(ufunc.__name__, _loop(ufunc, dtype, ufunc.__name__), ufunc in _COMMUTING)
+    combine = _loop(ufunc, dtype, ufunc.__name__)
+    return Operator(ufunc.__name__, combine, ufunc in _COMMUTING, ufunc=ufunc)
 
 
 def _loop(ufunc: np.ufunc, dtype: np.dtype[Any], name: str) -> Combiner:
