@@ -72,7 +72,7 @@ def save(pyplot: Any, figure: Any, path: Path) -> None:
 
     drawn = BytesIO()
     with path.open("xb") as file:
-        figure.savefig(drawn, format="png", dpi=110)
+        figure.savefig(drawn, format="png", dpi=90)
         Image.open(drawn).convert("RGB").quantize(PALETTE).save(file, "PNG", optimize=True)
     pyplot.close(figure)
 
