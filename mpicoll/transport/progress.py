@@ -6,15 +6,36 @@ since each of its calls makes progress in all of them (MPI 4.1, section 2.9).  S
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from mpi4py import MPI
 
-_under_way: dict[int, Task] = {}
+from .waiting import ALONE, SPIN, Pause
+
+TASKS: dict[int, Task] = {}
+"""All that was started and is not complete."""
+
+
+class Driver(Protocol):
+    """What advances tasks while their rank does something else."""
+
+    def wake(self) -> None:
+        """A task of its own is under way now."""
+
+
+class Ways(NamedTuple):
+    """How the tasks of a communicator wait, and what else advances them."""
+
+    wait: str = SPIN
+    driver: Driver | None = None
+
+
+PLAIN = Ways()
+"""Waiting inside MPI, and no progress but in our calls."""
 
 
 class Task(ABC):
@@ -23,8 +44,10 @@ class Task(ABC):
     ``awaited``: it was started, and nobody has been told yet that it is complete.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ways: Ways = PLAIN) -> None:
+        self.ways = ways
         self.awaited = False
+        self._error: BaseException | None = None
         self._busy = Lock()  # held by the thread, or by the operator, that is at work on it
 
     @abstractmethod
@@ -35,6 +58,16 @@ class Task(ABC):
     def finish(self) -> None:
         """Go to the end, waiting for nothing else."""
 
+    @property
+    def stage(self) -> Any:
+        """What is different once the task has gone on."""
+        return None
+
+    @property
+    def done(self) -> bool:
+        """Whether it is not under way, seen without making progress."""
+        return id(self) not in TASKS
+
     def Test(self, status: MPI.Status | None = None) -> bool:
         """Go as far as possible without waiting, all others too; whether it is complete."""
         complete = self.poll()
@@ -44,86 +77,112 @@ class Task(ABC):
 
     def poll(self) -> bool:
         """As ``Test``, but this one alone."""
-        complete = self._step()
-        if complete:
-            self.awaited = False
-        return complete
+        if not self.step():
+            return False
+        self.awaited = False
+        self._raise()
+        return True
 
     def Wait(self, status: MPI.Status | None = None) -> bool:
         """Wait until it is complete; True, as mpi4py's requests say it."""
         self.complete()
-        return self.poll()
+        self.awaited = False
+        self._raise()
+        return True
+
+    def test(self, status: MPI.Status | None = None) -> tuple[bool, None]:
+        """As ``Test``; with it None, the object that was received."""
+        return self.Test(), None
+
+    def wait(self, status: MPI.Status | None = None) -> None:
+        """As ``Wait``; None, the object that was received."""
+        self.Wait()
 
     def complete(self) -> None:
-        """As ``Wait``, but without reporting it."""
-        while not self._step():
-            if len(_under_way) > 1 or not self._finish():
+        """Wait until it is complete, without reporting that or what went wrong."""
+        pause = Pause(self.ways.wait)
+        while not self.step():
+            if self.ways.wait != SPIN or len(TASKS) > 1 or not self._finish():
+                advance_all(but=[self])
                 pause()
-
-    test, wait = Test, Wait
 
     def register(self) -> None:
         """Count as under way from now on."""
         self.awaited = True
-        _under_way[id(self)] = self
+        TASKS[id(self)] = self
+        if self.ways.driver is not None:
+            self.ways.driver.wake()
 
-    def _step(self) -> bool:
-        """Advance, unless somebody is at it."""
+    def step(self) -> bool:
+        """Advance, unless somebody is at it; whether it is complete.
+
+        What it raises ends it, and is kept for those who test it or wait for it.
+        """
+        return self._guarded(lambda: self._error is not None or self.advance())
+
+    def _finish(self) -> bool:
+        """Finish, unless somebody is at work on it; whether it was done."""
+        return self._guarded(lambda: self.finish() or True)
+
+    def _guarded(self, work: Callable[[], bool]) -> bool:
         if not self._busy.acquire(blocking=False):
             return False
         complete = True  # what raises never goes on
         try:
-            complete = self.advance()
+            complete = work()
+        except Exception as error:
+            self._error = error
         finally:
             if complete:
-                _under_way.pop(id(self), None)
+                TASKS.pop(id(self), None)
             self._busy.release()
         return complete
 
-    def _finish(self) -> bool:
-        """Finish, unless somebody is at work on it; whether it was done."""
-        if not self._busy.acquire(blocking=False):
-            return False
-        try:
-            self.finish()
-        finally:
-            _under_way.pop(id(self), None)
-            self._busy.release()
-        return True
+    def _raise(self) -> None:
+        if self._error is not None:
+            raise self._error
 
 
 def under_way() -> list[Task]:
     """All that was started and is not complete."""
-    return list(_under_way.values())
+    return list(TASKS.values())
 
 
 def advance_all(but: Sequence[Any] = ()) -> None:
     """Advance everything that is under way, but for some that somebody else sees to."""
     for task in under_way():
         if task not in but:
-            task._step()
+            task.step()
 
 
-def wait_all(requests: Sequence[Any]) -> None:
-    """Wait for MPI's own requests; meanwhile advance everything that is under way."""
-    while _under_way:
-        if MPI.Request.Testall(requests):
-            return
-        pause()
-    MPI.Request.Waitall(requests)
+@cache
+def waiter(mode: str) -> Callable[[Sequence[Any]], None]:
+    """What waits for MPI's own requests, and meanwhile advances everything that is under way."""
+    wait_alone = ALONE[mode]
+
+    def wait(requests: Sequence[Any]) -> None:
+        if TASKS:
+            pause = Pause(mode)
+            while TASKS:
+                if MPI.Request.Testall(requests):
+                    return
+                advance_all()
+                pause()
+        wait_alone(requests)
+
+    return wait
 
 
-def receive(comm: MPI.Intracomm, source: int, tag: int) -> Any:
+wait_all = waiter(SPIN)
+
+
+def receive(comm: MPI.Intracomm, source: int, tag: int, mode: str = SPIN) -> Any:
     """Receive an object; meanwhile advance everything that is under way."""
-    while _under_way:
+    pause = Pause(mode)
+    while TASKS or mode != SPIN:
         message = comm.improbe(source, tag)
         if message is not None:
             return message.recv()
+        advance_all()
         pause()
     return comm.recv(None, source, tag)
-
-
-def pause() -> None:
-    """Advance everything that is under way, and let others have the core."""
-    advance_all()
-    os.sched_yield()
