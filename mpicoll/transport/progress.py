@@ -118,20 +118,27 @@ class Task(ABC):
 
         What it raises ends it, and is kept for those who test it or wait for it.
         """
-        return self._guarded(lambda: self._error is not None or self.advance())
+        return self._guarded(self.advance)
 
     def _finish(self) -> bool:
         """Finish, unless somebody is at work on it; whether it was done."""
-        return self._guarded(lambda: self.finish() or True)
+        return self._guarded(self._finished)
+
+    def _finished(self) -> bool:
+        self.finish()
+        return True
 
     def _guarded(self, work: Callable[[], bool]) -> bool:
+        """Do some work on it, if nobody is at it and it is under way; whether it is complete."""
         if not self._busy.acquire(blocking=False):
             return False
         complete = True  # what raises never goes on
         try:
-            complete = work()
-        except Exception as error:
+            complete = self.done or work()
+        except BaseException as error:
             self._error = error
+            if not isinstance(error, Exception):
+                raise
         finally:
             if complete:
                 TASKS.pop(id(self), None)
