@@ -24,10 +24,11 @@ def run(
     for index, case in enumerate(cases):
         announce(f"{case.collective} {size_words(case.nbytes)}")
         left = comm.vendor.bcast(end - perf_counter(), root=0)
-        yield case, _cell(comm, settings, case, max(0.0, left) / (len(cases) - index))
+        yield case, cell(comm, settings, case, max(0.0, left) / (len(cases) - index))
 
 
-def _cell(comm: Communicator, settings: Settings, case: Case, seconds: float) -> list[Timing]:
+def cell(comm: Communicator, settings: Settings, case: Case, seconds: float) -> list[Timing]:
+    """Measure one case in about so many seconds; collective."""
     trial = Trial(case, comm.Get_rank(), comm.Get_size())
     names = settings.contenders(case, comm.Get_size())
     contenders = [contender(trial, comm, name, settings.persistent) for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from platform import node
 from time import perf_counter
 
 import numpy as np
@@ -41,6 +42,13 @@ def measure_floor(comm: Communicator, one_host: bool) -> Floor:
     return Floor(
         empty, barrier / rounds, _skew(comm.vendor, marks[:, 1].copy()) if one_host else None
     )
+
+
+def noise_of(comm: Communicator) -> float:
+    """The difference below which two times are the same, in microseconds; collective."""
+    hosts = set(comm.vendor.allgather(node()))
+    floor = measure_floor(comm, one_host=len(hosts) == 1)
+    return float(comm.vendor.bcast(max(floor.empty_us, floor.skew_us or 0.0)))
 
 
 def _marks(comm: Communicator) -> Array:

@@ -1,0 +1,155 @@
+"""``mpicoll tune``: measure what is fastest here, and keep it in a file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..schedule import collectives
+from . import launch
+from .options import SIZES, collective_argument, one_of, ranks_option
+from .progress import progress
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+    from ..measure.settings import Settings
+    from ..measure.tune import Search
+
+
+def _libraries() -> tuple[str, ...]:
+    from ..measure.export import libraries
+
+    return libraries()
+
+
+# fmt: off
+@click.command(name="tune")
+@collective_argument
+@ranks_option
+@click.option(
+    "--sizes", type=SIZES, default="8:16M:x8", show_default=True, metavar="SIZES",
+    help="Bytes: 8,64K,1M or ranges low:high:xFACTOR.",
+)
+@click.option("--time", "seconds", type=click.FloatRange(min=0), default=60.0, show_default=True,
+              metavar="SECONDS", help="For the search; with 0 only the constants are measured.")
+@click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
+              help="The tuning file; by default named for host, MPI and ranks, in this folder.  "
+              "With --export: that file, by default standard output.")
+@click.option("--allow-vendor", is_flag=True, help="The MPI library's own collectives may win.")
+@click.option("--from", "source", type=click.Path(path_type=Path, exists=True), metavar="FILE",
+              help="A tuning file to export; nothing is measured.")
+@click.option("--export", "library", type=one_of("library", _libraries), metavar="openmpi|mpich",
+              help="Turn the tuning file of --from into one by which that library chooses.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Shuffles the order of turns.")
+def command(
+    wanted: tuple[str, ...], ranks: int | None, sizes: tuple[int, ...], seconds: float,
+    output: Path | None, allow_vendor: bool, source: Path | None, library: str | None, seed: int,
+) -> None:
+    """Find the fastest algorithm of the COLLECTIVEs (all, if none is named) at each size.
+
+    The constants of the links and the winners go into a tuning file, collective by collective, for
+    Communicator(tuning=FILE) or MPICOLL_TUNING=FILE; it holds for this machine, MPI library and
+    number of ranks.
+    """
+    from ..measure.settings import Settings
+
+    if (source is None) != (library is None):
+        raise click.UsageError("--from and --export belong together: a tuning file, and for whom")
+    if output is not None:
+        require_new(output)
+    if source is not None and library is not None:
+        _export(source, library, output)
+        return
+    settings = Settings(wanted or collectives(), sizes, seconds=seconds, seed=seed)
+    number = launch.ranks_to_start(ranks)
+    if number is not None and output is None:
+        from ..measure.tune import default_name
+
+        require_new(Path(default_name(number)))
+    sys.exit(_tune(launch.enter(ranks), settings, output, allow_vendor))
+# fmt: on
+
+
+def require_new(path: Path) -> None:
+    """Raise ``click.UsageError`` where a file is there already, or no folder for it."""
+    if path.exists():
+        raise click.UsageError(f"{path} is there already and is not overwritten; name another")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
+
+
+def _export(source: Path, library: str, output: Path | None) -> None:
+    """Print or save the winners as a library's file; to standard error, what it comes to."""
+    from ..communicator import Tuning, TuningError
+    from ..measure.environment import NoLibrary
+    from ..measure.export import exporter
+
+    made = exporter(library)
+    try:
+        text, notes = made.export(Tuning.load(source))
+    except (TuningError, LookupError, NoLibrary) as error:
+        raise click.ClickException(str(error)) from error
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+    for note in notes:
+        click.echo(note, err=True)
+    click.echo(f"use it by: {made.OPTIONS.format(path=output or 'FILE')}", err=True)
+
+
+def _tune(world: MPI.Intracomm, settings: Settings, output: Path | None, allow_vendor: bool) -> int:
+    """Measure, print and save; the exit status, the same on every rank."""
+    from ..communicator import Communicator, Tuning
+    from ..measure.floor import noise_of
+    from ..measure.links import measure_links
+    from ..measure.tune import Search, default_name, header
+
+    path = output or Path(default_name(world.Get_size()))
+    _require_new_on_rank_0(world, path)
+    with Communicator(world, tuning=Tuning()) as plain:
+        noise_us = noise_of(plain)
+        command_line = shlex.join(["mpicoll", *sys.argv[1:]])
+        tuning = world.bcast(header(measure_links(plain), plain, command_line))
+    with Communicator(world, tuning=tuning) as comm:
+        return _search(Search(comm, settings, noise_us, allow_vendor), path)
+
+
+def _require_new_on_rank_0(world: MPI.Intracomm, path: Path) -> None:
+    problem = None
+    if world.Get_rank() == 0:
+        try:
+            require_new(path)
+        except click.UsageError as error:
+            problem = error
+    problem = world.bcast(problem)
+    if problem is not None:
+        raise problem
+
+
+def _search(search: Search, path: Path) -> int:
+    """Print and save what is found, collective by collective; the exit status."""
+    from ..measure.tune import save, with_winners
+    from ..measure.tune_report import header_lines, section_lines
+
+    comm, tuning, wrong = search.comm, search.comm.tuning, 0
+    chief = comm.Get_rank() == 0
+    if chief:
+        save(tuning, path)
+        click.echo("\n".join(header_lines(tuning, search.noise_us)))
+    with progress(len(search.settings.cases(comm.Get_size())), shown=chief) as announce:
+        for verdicts in search.verdicts(announce):
+            tuning = with_winners(tuning, verdicts)
+            wrong += sum(one.wrong for one in verdicts)
+            announce("")
+            if chief:
+                save(tuning, path)
+                click.echo("\n".join(section_lines(verdicts)))
+    if chief:
+        click.echo(f"#\n# saved in {path}; use it by: export MPICOLL_TUNING={path.absolute()}")
+    return 1 if wrong else 0
