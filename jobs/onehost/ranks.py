@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .errors import ClusterError
-from .spec import Spec
+from .spec import Spec, waiting
 
 SHARED = {"MPIR_CVAR_NOLOCAL": "0", "OMPI_MCA_btl": "tcp,self,sm", "I_MPI_FABRICS": "shm:ofi"}
 """What lets ranks of one host talk through its memory; between hosts there are still the links."""
@@ -16,7 +16,7 @@ def variables(spec: Spec, ranks: int, per_host: str | None) -> dict[str, str]:
     """
     hosts = str(spec.files / "hosts")
     if per_host is None:
-        return _placed(hosts, hosts, "1", "node:OVERSUBSCRIBE")
+        return _placed(hosts, hosts, "1", "node:OVERSUBSCRIBE") | waiting(ranks)
     counts = places(spec, per_host)
     if ranks != sum(counts):
         raise ClusterError(
@@ -24,7 +24,7 @@ def variables(spec: Spec, ranks: int, per_host: str | None) -> dict[str, str]:
             f"not -n {ranks}"
         )
     colons, slots = (_write(spec, counts, mark, per_host) for mark in (":", " slots="))
-    return _placed(colons, slots, str(counts[0]), "slot:OVERSUBSCRIBE") | SHARED
+    return _placed(colons, slots, str(counts[0]), "slot:OVERSUBSCRIBE") | SHARED | waiting(ranks)
 
 
 def places(spec: Spec, per_host: str) -> list[int]:

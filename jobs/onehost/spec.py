@@ -101,6 +101,7 @@ def environment(spec: Spec) -> dict[str, str]:
         "PATH": f"{files / 'bin'}:{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin",
         "TMPDIR": str(files / "tmp"),
         **({"SLURM_CONF": str(files / "slurm.conf")} if spec.slurm else {}),
+        **waiting(spec.hosts),
         "UCX_TLS": "tcp,self",
         "UCX_NET_DEVICES": "eth0",
         "MPIR_CVAR_NOLOCAL": "1",
@@ -116,3 +117,13 @@ def environment(spec: Spec) -> dict[str, str]:
         "FI_PROVIDER": "tcp",
         "FI_TCP_IFACE": "eth0",
     }
+
+
+def waiting(ranks: int) -> dict[str, str]:
+    """What makes ranks that wait let others have the core, where there are fewer cores than ranks.
+
+    They cannot see it: each sees the ranks of its own host only.  A setting of the user's stands.
+    """
+    if ranks <= len(os.sched_getaffinity(0)):
+        return {}
+    return {"MPICOLL_WAIT": os.environ.get("MPICOLL_WAIT", "yield")}
