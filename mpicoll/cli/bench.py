@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from platform import node
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -70,7 +71,8 @@ T = TypeVar("T")
 @click.option("--link", "rate", type=RATE, metavar="RATE",
               help="Of the links, each way, as 100mbit: the plot shows what they allow.")
 @click.option("--machine", type=MACHINE, metavar="ALPHA,BETA,GAMMA",
-              help="In s and s/byte: the plot shows the lower bound by these constants.")
+              help="In s and s/byte: the plot shows the lower bound by these constants; "
+              "by default those of the tuning file, if there is one.")
 @click.option("--launches", type=click.IntRange(min=1), default=1, show_default=True,
               help="Jobs to start one after the other; with 4 or more their medians are compared.")
 def command(
@@ -158,12 +160,19 @@ def _bench(world: MPI.Intracomm, settings: Settings, outputs: Outputs) -> int:
     _agree(world, outputs.require_new)
     earlier = _agree(world, outputs.earlier)
     with Communicator(world) as comm:
+        settings = _with_tuning(settings, comm)
         record = _record(comm, settings, outputs.record_file, earlier)
         _measure(comm, settings, record, outputs.report)
         if comm.Get_rank() == 0:
             outputs.draw(record.data)
         wrong: int = world.bcast(sum(row["wrong"] for row in record.rows))
     return 1 if wrong else 0
+
+
+def _with_tuning(settings: Settings, comm: Communicator) -> Settings:
+    """The settings, with the constants of the tuning file where none were given."""
+    measured = comm.tuning.network if len(set(comm.nodes)) > 1 else comm.tuning.node
+    return replace(settings, machine=settings.machine or measured)
 
 
 def _record(
