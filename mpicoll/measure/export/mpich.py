@@ -126,7 +126,7 @@ def library_rules() -> Tree:
 
 def _trees(image: bytes) -> list[Tree]:
     """The selections of algorithms among all texts of a library."""
-    texts = re.findall(rb'\0(\{"collective=[^\0]*)\0', image)
+    texts = re.findall(rb'(?<=\0)\{"collective=[^\0]*(?=\0)', image)
     return [json.loads(text) for text in texts if b'"algorithm=MPIR_' in text]
 
 
