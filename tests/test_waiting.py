@@ -35,15 +35,20 @@ def test_the_mode_is_as_told_first_by_the_argument(
 def test_a_word_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="wait is 'nap', expected one of 'spin', 'yield', 'sleep'"):
         wait_mode(MPI.COMM_SELF, "nap")
+    with pytest.raises(ValueError, match="wait is '', expected one of"):
+        wait_mode(MPI.COMM_SELF, "")
     monkeypatch.setenv("MPICOLL_WAIT", "")
     with pytest.raises(ValueError, match="MPICOLL_WAIT is '', expected one of"):
         wait_mode(MPI.COMM_SELF)
 
 
-def test_a_rank_without_a_core_of_its_own_yields(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("cores", "expected"), [(set[int](), YIELD), ({5}, SPIN), ({0, 5}, SPIN)])
+def test_a_rank_without_a_core_of_its_own_yields(
+    monkeypatch: pytest.MonkeyPatch, cores: set[int], expected: str
+) -> None:
     monkeypatch.delenv("MPICOLL_WAIT", raising=False)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: set[int]())
-    assert wait_mode(MPI.COMM_SELF) == YIELD
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: cores)
+    assert wait_mode(MPI.COMM_SELF) == expected
 
 
 def test_systems_that_bind_nothing_count_their_cores(monkeypatch: pytest.MonkeyPatch) -> None:
