@@ -9,7 +9,7 @@ from typing import Any
 from mpi4py import MPI
 
 from ..schedule.contract import CONTRACTS, Contract, Cut
-from ..transport.buffers import Buffer, overlap
+from ..transport.buffers import Buffer, by_address, overlap
 from ..transport.layout import Place, Slots
 from ..transport.operators import Operator
 from ..transport.program import Memory
@@ -24,6 +24,7 @@ class Call:
     ``sizes``: elements of each block, as far as this rank knows them.  ``equal``: all blocks have
     one size.  ``told``: every rank knows every block's size; else only the root does.
     ``agreed``: every rank knows the same n, so that the choice of an algorithm may depend on it.
+    ``alone``: it was made without communication.
     """
 
     collective: str
@@ -37,6 +38,8 @@ class Call:
     equal: bool = True
     told: bool = True
     agreed: bool = True
+    alone: bool = True
+    borrowed: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         """Take a send buffer that is the receive buffer as in place, refuse a partial overlap."""
@@ -82,6 +85,14 @@ class Call:
         """Where the contract's start and end lie."""
         send, recv = _place(self.send, Memory.SEND), _place(self.recv, Memory.RECV)
         return send or recv, self.end or recv
+
+    def borrow(self) -> None:
+        """Where that will do, hold the user's memory by address only; ``borrowed`` tells."""
+        buffers = [buffer for buffer in (self.send, self.recv) if buffer is not None]
+        if self.alone and all(buffer.layout is None for buffer in buffers):
+            for buffer in buffers:
+                buffer.data = by_address(buffer.data)
+            self.borrowed = True
 
     def _put_in_place(self, send: Buffer) -> None:
         """Use one buffer for both: the one that has a block for every rank."""

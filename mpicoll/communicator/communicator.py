@@ -12,13 +12,16 @@ from mpi4py import MPI
 from ..schedule import relays
 from ..transport.operators import commutes
 from ..transport.plan import Plan
+from ..transport.pool import ScratchPool
 from ..transport.request import Request
 from . import moving, reducing
+from .by_vendor import vendor_plan
 from .call import Call
 from .children import Children
 from .choice import Chooser, Query
 from .explain import Explanation, explain
-from .forms import forms, run_all
+from .forms import forms
+from .kept import KeptPlans, run_all
 from .make import Channel, make_plan
 from .nodes import found_nodes, given_nodes, nodes_of_child
 from .objects import ObjectCollectives
@@ -78,6 +81,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         self.deterministic = deterministic
         self._traffic = [self.vendor.Dup()]
         self._calls = self._inits = 0
+        self._kept, self._scratch = KeptPlans(), ScratchPool()
         self._owner = False
         self._size = self.vendor.size
         given = None if nodes is None else given_nodes(nodes, self._size)
@@ -89,6 +93,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     def free(self) -> None:
         """Free what this object made: collective, and safe to call twice."""
+        self._kept.free()
         traffic, self._traffic = self._traffic, []
         for comm in traffic:
             comm.Free()
@@ -102,6 +107,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     def Disconnect(self) -> None:
         """As ``Free``, once all that is under way on the communicator itself is complete."""
+        self._kept.free()
         traffic, self._traffic = self._traffic, []
         for comm in traffic:
             comm.Disconnect()
@@ -129,7 +135,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     def _blocking_channel(self) -> Channel:
         """For a call that has no other of its kind beside it."""
-        return Channel(self._private(), 0)
+        return Channel(self._private(), 0, scratch=self._scratch.take)
 
     def _nonblocking_channel(self) -> Channel:
         """For a call that may be under way beside others; before tags come again, those end."""
@@ -159,7 +165,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         deterministic: bool | None,
         channel: Channel,
         persistent: bool = False,
-    ) -> Iterator[Plan]:
+    ) -> Iterator[Any]:
         """The plans that carry out a call, one after the other; each depends on those before it.
 
         Persistent: the last one alone, those before it having run.
@@ -167,6 +173,11 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         fixed = self.deterministic if deterministic is None else deterministic
         nbytes = call.nbytes if call.agreed else None
         query = Query(call.collective, nbytes, call.commutes, call.equal, fixed)
+        if name is None and self._chooser.prefers_vendor(query):
+            by_vendor = vendor_plan(self.vendor, call)
+            if by_vendor is not None:
+                yield by_vendor
+                return
         entry = self._chooser.choose(query, name).algorithm
         if not call.told and call.contract.rooted and relays(entry, self._size, call.root):
             counts = np.zeros(self._size, np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,7 +12,9 @@ from mpi4py import MPI
 from ..schedule import CONTRACTS, VENDOR, Unserved, collectives
 from ..transport.plan import Plan
 from ..transport.request import Request
+from .by_vendor import VendorPlan
 from .call import Call
+from .kept import fingerprint
 
 if TYPE_CHECKING:
     from .communicator import Communicator
@@ -34,41 +36,6 @@ deterministic : bool, optional
 """
 
 
-class VendorPlan:
-    """The vendor's collective behind a plan's interface."""
-
-    algorithm = VENDOR
-
-    def __init__(self, blocking: Callable[[], Any], nonblocking: Callable[[], MPI.Request]) -> None:
-        self.run = blocking
-        self._start = nonblocking
-        self._request: MPI.Request | None = None
-
-    def Start(self) -> None:
-        """Begin, by the vendor's non-blocking call."""
-        if self._request is not None:
-            raise RuntimeError("Start of a plan that is under way; Wait for it first")
-        self._request = self._start()
-
-    def Test(self) -> bool:
-        """Whether the collective is complete."""
-        if self._request is not None and self._request.Test():
-            self._request = None
-        return self._request is None
-
-    def Wait(self) -> bool:
-        """Wait until the collective is complete."""
-        if self._request is not None:
-            self._request.Wait()
-            self._request = None
-        return True
-
-    test, wait = Test, Wait
-
-    def Free(self) -> None:
-        """Nothing to free."""
-
-
 def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     """The methods ``Name``, ``Iname`` and ``Name_init`` of a collective.
 
@@ -78,12 +45,17 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     collective = max((c for c in collectives() if bind.__name__.startswith(c)), key=len)
 
     def blocking(self: Communicator, *args: Any, **kwargs: Any) -> None:
+        key = fingerprint(name, self.deterministic, args, kwargs)
+        if self._kept.replay(key):
+            return
         algorithm, deterministic = _take_choice(kwargs)
         if _is_vendor(self, collective, algorithm, deterministic):
             getattr(self.vendor, name)(*args, **kwargs)
             return
         call, channel = bind(self, *args, **kwargs), self._blocking_channel()
-        run_all(self._plans(call, algorithm, deterministic, channel))
+        if key is not None:
+            call.borrow()
+        self._kept.run(key, call, self._plans(call, algorithm, deterministic, channel))
 
     def nonblocking(self: Communicator, *args: Any, **kwargs: Any) -> Request | MPI.Request:
         algorithm, deterministic = _take_choice(kwargs)
@@ -106,13 +78,6 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     _dress(nonblocking, bind, collective, nonblocking_name, "Non-blocking.  ", "Request")
     _dress(persistent, bind, collective, f"{name}_init", "Persistent: make a plan.  ", "Plan")
     return blocking, nonblocking, persistent
-
-
-def run_all(plans: Iterator[Plan]) -> None:
-    """Run one plan after the other, each before the next is made."""
-    for plan in plans:
-        plan.run()
-        plan.Free()
 
 
 def _take_choice(kwargs: dict[str, Any]) -> tuple[str | None, bool | None]:

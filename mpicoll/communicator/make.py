@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-import numpy as np
 from mpi4py import MPI
 
 from ..schedule import Algorithm, Cut
 from ..schedule.steps import split
+from ..transport.binding import Binding
+from ..transport.datatypes import Array
 from ..transport.layout import Place, layout
 from ..transport.placement import place as place_blocks
-from ..transport.plan import Binding, Plan
+from ..transport.plan import Plan
 from ..transport.program import Program
+from ..transport.progress import PLAIN, Ways
 from ..transport.stripes import interleave
 from .call import Call
 
 
 class Channel(NamedTuple):
-    """The communicator and the tag that carry one call's messages."""
+    """The communicator and the tag that carry one call's messages.
+
+    ``ways``: how its plans wait; ``scratch``: what gives them memory, where they never run beside
+    each other.
+    """
 
     comm: MPI.Intracomm
     tag: int
+    ways: Ways = PLAIN
+    scratch: Callable[[int], Array] | None = None
 
 
 def make_plan(
@@ -39,9 +47,11 @@ def make_plan(
         channel.tag,
         None if call.send is None else call.send.data,
         None if call.recv is None else call.recv.data,
-        np.copyto if call.operator is None else call.operator.combine,
+        call.operator,
         [buffer.load for buffer in buffers if buffer.load],
         [call.recv.store] if call.recv is not None and call.recv.store else [],
+        channel.ways,
+        channel.scratch,
     )
     return Plan(program, binding, entry.name)
 

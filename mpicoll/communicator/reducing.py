@@ -104,11 +104,14 @@ def reduce_scatter(
     recv = vector(recvbuf, name="recvbuf", writable=True)
     if recvcounts is None and is_in_place(sendbuf):
         raise TypeError("recvcounts is None; in place, pass the number of elements of each rank")
+    alone = recvcounts is not None
     if recvcounts is None:
         recvcounts = comm.allgather(sum(recv.counts) // recv.granule)
     each = listed(recvcounts, comm.size, "recvcounts", "count")
     counts = [count * recv.granule for count in each]
-    return _reduce_scatter(comm, sendbuf, recv, counts, op, equal=len(set(counts)) == 1)
+    call = _reduce_scatter(comm, sendbuf, recv, counts, op, equal=len(set(counts)) == 1)
+    call.alone = alone
+    return call
 
 
 def _reduce_scatter(

@@ -222,6 +222,12 @@ def as_bytes(buffer: Buffer) -> Buffer:
     return Buffer(data, starts, counts, MPI.BYTE, 1, buffer.memory, buffer.layout)
 
 
+def by_address(data: Array) -> Array:
+    """The same contiguous memory, without keeping it alive."""
+    memory: Any = MPI.buffer.fromaddress(address(data), data.nbytes, not data.flags.writeable)
+    return np.frombuffer(memory, np.uint8).view(data.dtype)
+
+
 def overlap(a: Buffer, b: Buffer) -> Literal["none", "same", "part"]:
     """Whether two buffers share memory: not at all, all of it in the same order, or else.
 

@@ -1,53 +1,18 @@
 """The plan: a program bound once to memory and a communicator, and replayed as often as wanted.
 
-Binding makes every slice, the scratch and one persistent request a message; replaying a round is
-one start, one wait and the local steps.  A message that is one stretch goes straight from where it
-lies; one of several stretches goes by a derived datatype, so it is not packed either.
+Replaying a round is one start, one wait and the local steps: a walk along functions and arguments
+that were all made ready when the plan was.  Short messages go by compiled code where there is some.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeAlias
-
-import numpy as np
 from mpi4py import MPI
 
-from .datatypes import Array
-from .program import Combine, Exchange, Local, Memory, Message, Program, Span
-from .progress import Task, wait_all
-
-MESSAGE_LIMIT = 1 << 30
-"""The most bytes of one MPI message; longer ones go in pieces, below MPI's count limit of 2^31."""
-
-Hook: TypeAlias = Callable[[], None]
-BoundStep: TypeAlias = tuple[Callable[..., Any], tuple[Array, ...]]
-
-
-class BoundRound(NamedTuple):
-    """A round ready to run; ``start`` starts its requests."""
-
-    start: Callable[[], Any] | None
-    requests: list[MPI.Prequest]
-    during: list[BoundStep]
-    after: list[BoundStep]
-
-
-class Binding(NamedTuple):
-    """What a program is bound to.
-
-    ``send``, ``recv``: one-dimensional contiguous vectors of one dtype, or None; ``combine``:
-    called as ``combine(left, right, out)``; ``load`` and ``store`` run before and after each run.
-    """
-
-    comm: MPI.Intracomm
-    tag: int
-    send: Array | None
-    recv: Array | None
-    combine: Callable[..., Any]
-    load: Sequence[Hook] = ()
-    store: Sequence[Hook] = ()
+from .binding import Binding, Bound, BoundRound, BoundStep
+from .compiled import compiled_steps
+from .program import Program
+from .progress import TASKS, Task, waiter
+from .waiting import ALONE
 
 
 class Plan(Task):
@@ -57,12 +22,12 @@ class Plan(Task):
     """
 
     def __init__(self, program: Program, binding: Binding, algorithm: str) -> None:
-        super().__init__()
+        super().__init__(binding.ways)
         self.algorithm = algorithm
         self._binding = binding
-        self._datatypes: list[MPI.Datatype] = []
-        self._memory = _memory(program, binding)
-        self._rounds = [self._bind(exchange) for exchange in program.rounds if exchange.busy]
+        self._bound = Bound(program, binding)
+        self._rounds = self._bound.rounds
+        self._steps = compiled_steps(self._rounds, binding) or _interpreted(self._rounds, binding)
         self._at = -1
         self._freed = False
 
@@ -70,22 +35,23 @@ class Plan(Task):
 
     def run(self) -> None:
         """Start and wait in one call; the fastest way to replay."""
-        self._check_idle("run")
+        if self._at >= 0 or self._freed or self.awaited:
+            self._check_idle("run")
+        if TASKS:
+            self._run_beside_others()
+            return
         self._at = 0
-        for hook in self._binding.load:
-            hook()
-        for start, requests, during, after in self._rounds:
-            if start:
-                start()
-            for function, arguments in during:
-                function(*arguments)
-            if requests:
-                wait_all(requests)
-            for function, arguments in after:
-                function(*arguments)
-        for hook in self._binding.store:
-            hook()
+        for function, arguments in self._steps:
+            function(*arguments)
         self._at = -1
+
+    def _run_beside_others(self) -> None:
+        """Run, and advance everything else that is under way meanwhile."""
+        wait = waiter(self.ways.wait)
+        self.begin()
+        while self._at >= 0:
+            wait(self._rounds[self._at].requests)
+            self._leave()
 
     def Start(self) -> None:
         """Begin; progress is made in ``Test`` and ``Wait`` of this and of all others."""
@@ -118,12 +84,8 @@ class Plan(Task):
         if self._freed:
             return
         self._check_idle("Free")
-        for entry in self._rounds:
-            for request in entry.requests:
-                request.Free()
-        for datatype in self._datatypes:
-            datatype.Free()
-        self._rounds, self._datatypes, self._memory = [], [], {}
+        self._bound.free()
+        self._rounds, self._steps = [], []
         self._freed = True
 
     def __enter__(self) -> Plan:
@@ -135,8 +97,13 @@ class Plan(Task):
 
     @property
     def scratch(self) -> int:
-        """The bytes of scratch that the plan holds."""
-        return self._memory[Memory.SCRATCH].nbytes if self._memory else 0
+        """The bytes of scratch that the plan uses."""
+        return self._bound.scratch
+
+    @property
+    def requests(self) -> int:
+        """The number of its messages, each a persistent request of MPI's."""
+        return sum(len(entry.requests) for entry in self._rounds)
 
     def _check_idle(self, what: str) -> None:
         if self._freed:
@@ -152,68 +119,12 @@ class Plan(Task):
                 hook()
             return
         entry = self._rounds[number]
-        if entry.start:
-            entry.start()
+        _do(entry.start())
         _do(entry.during)
 
     def _leave(self) -> None:
         _do(self._rounds[self._at].after)
         self._enter(self._at + 1)
-
-    # -- binding
-
-    def _bind(self, exchange: Exchange) -> BoundRound:
-        comm, tag = self._binding.comm, self._binding.tag
-        receives = [
-            comm.Recv_init(buffer, message.peer, tag)
-            for message in exchange.receives
-            for buffer in self._buffers(message)
-        ]
-        sends = [
-            comm.Send_init(buffer, message.peer, tag)
-            for message in exchange.sends
-            for buffer in self._buffers(message)
-        ]
-        requests = receives + sends
-        alone = _one_message_a_peer(exchange) and len(requests) == _messages(exchange)
-        return BoundRound(
-            _starter(requests, alone),
-            requests,
-            [self._local(step) for step in exchange.during],
-            [self._local(step) for step in exchange.after],
-        )
-
-    def _view(self, span: Span) -> Array:
-        return self._memory[span.memory][span.start : span.end]
-
-    def _local(self, step: Local) -> BoundStep:
-        if isinstance(step, Combine):
-            return self._binding.combine, tuple(map(self._view, step))
-        return np.copyto, (self._view(step.target), self._view(step.source))
-
-    def _buffers(self, message: Message) -> Iterator[Any]:
-        """What mpi4py is given for a message: one buffer, or several where it is too long."""
-        for spans in _pieces(message.spans, self._limit()):
-            views = [self._view(span).view(np.uint8) for span in spans]
-            if len(views) == 1:
-                yield [views[0], views[0].nbytes, MPI.BYTE]
-            elif views:
-                yield [MPI.BOTTOM, 1, self._scattered(views)]
-            else:
-                yield [None, 0, MPI.BYTE]
-
-    def _limit(self) -> int:
-        return max(1, MESSAGE_LIMIT // self._memory[Memory.SCRATCH].itemsize)
-
-    def _scattered(self, views: list[Array]) -> MPI.Datatype:
-        addresses = [view.__array_interface__["data"][0] for view in views]
-        lengths = [view.nbytes for view in views]
-        datatype = MPI.BYTE.Create_hindexed(lengths, addresses).Commit()
-        self._datatypes.append(datatype)
-        return datatype
-
-
-_startall = MPI.Prequest.Startall
 
 
 def _do(steps: list[BoundStep]) -> None:
@@ -221,54 +132,12 @@ def _do(steps: list[BoundStep]) -> None:
         function(*arguments)
 
 
-def _memory(program: Program, binding: Binding) -> dict[Memory, Array]:
-    given = binding.send if binding.send is not None else binding.recv
-    dtype = np.dtype(np.uint8) if given is None else given.dtype
-    empty = np.empty(0, dtype)
-    return {
-        Memory.SEND: empty if binding.send is None else binding.send,
-        Memory.RECV: empty if binding.recv is None else binding.recv,
-        Memory.SCRATCH: np.empty(program.scratch, dtype),
-    }
-
-
-def _pieces(spans: Sequence[Span], limit: int) -> Iterator[list[Span]]:
-    """Cut a message into messages of at most ``limit`` elements; an empty one stays one."""
-    piece: list[Span] = []
-    room = limit
-    for span in spans:
-        while span.length > room:
-            yield [*piece, Span(span.memory, span.start, room)] if room else piece
-            span = Span(span.memory, span.start + room, span.length - room)
-            piece, room = [], limit
-        piece.append(span)
-        room -= span.length
-    yield piece
-
-
-def _messages(exchange: Exchange) -> int:
-    return len(exchange.sends) + len(exchange.receives)
-
-
-def _one_message_a_peer(exchange: Exchange) -> bool:
-    return all(
-        len({message.peer for message in messages}) == len(messages)
-        for messages in (exchange.sends, exchange.receives)
-    )
-
-
-def _starter(requests: list[MPI.Prequest], alone: bool) -> Callable[[], Any] | None:
-    """What starts a round: all at once, or in order where messages to one peer must not overtake.
-
-    ``MPI_Startall`` may start its requests in any order (MPI 4.1, section 3.9).
-    """
-    if not requests:
-        return None
-    if alone:
-        return functools.partial(_startall, requests)
-    return functools.partial(_start_in_order, requests)
-
-
-def _start_in_order(requests: list[MPI.Prequest]) -> None:
-    for request in requests:
-        request.Start()
+def _interpreted(rounds: list[BoundRound], binding: Binding) -> list[BoundStep]:
+    """All rounds as one walk."""
+    wait = ALONE[binding.ways.wait]
+    steps: list[BoundStep] = [(hook, ()) for hook in binding.load]
+    for entry in rounds:
+        steps += [*entry.start(), *entry.during]
+        steps += [(wait, (entry.requests,))] if entry.requests else []
+        steps += entry.after
+    return [*steps, *((hook, ()) for hook in binding.store)]

@@ -12,7 +12,7 @@ from calls import Case
 from methods import METHODS, MODES, Method
 from mpi4py import MPI
 
-from mpicoll.transport import plan
+from mpicoll.transport import binding, plan
 
 pytestmark = pytest.mark.mpi
 
@@ -39,10 +39,16 @@ def synchronous(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every send of every plan a synchronous one."""
     bind = plan.Plan.__init__
 
-    def init(self: plan.Plan, program: Any, binding: plan.Binding, *rest: Any) -> None:
-        bind(self, program, binding._replace(comm=Synchronous(binding.comm)), *rest)
+    def init(self: plan.Plan, program: Any, to: binding.Binding, *rest: Any) -> None:
+        bind(self, program, to._replace(comm=Synchronous(to.comm)), *rest)
 
     monkeypatch.setattr(plan.Plan, "__init__", init)
+
+
+@pytest.fixture(autouse=True)
+def fresh(comm: Any) -> None:
+    """Replay no plan of an earlier test: each makes plans of another kind."""
+    comm._kept.free()
 
 
 def run(comm: Any, method: Method, algorithm: str, case: Case, mode: str = "blocking") -> None:
@@ -73,7 +79,7 @@ METHODS_OF_A_VECTOR = {"Bcast", "Reduce", "Allreduce", "Scan", "Exscan"}
 def test_messages_in_pieces(
     comm: Any, method: Method, algorithm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "MESSAGE_LIMIT", 7 * 8)
+    monkeypatch.setattr(binding, "MESSAGE_LIMIT", 7 * 8)
     for case in method.cases(comm.rank, SIZE):
         if case.n in (SIZE + 1, 13):
             run(comm, method, algorithm, case)
@@ -86,7 +92,7 @@ def test_stripes_and_pieces(
     comm: Any, method: Method, algorithm: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_module("mpicoll.schedule.cost"), "STRIPE", 5 * 8)
-    monkeypatch.setattr(plan, "MESSAGE_LIMIT", 3 * 8)
+    monkeypatch.setattr(binding, "MESSAGE_LIMIT", 3 * 8)
     for in_place in {False, method.in_place}:
         run(comm, method, algorithm, Case(comm.rank, SIZE, 61, SIZE - 1, in_place), mode)
 
