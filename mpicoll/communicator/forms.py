@@ -70,9 +70,12 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
         kwargs.pop("info", None)
         if _is_vendor(self, collective, algorithm, deterministic):
             methods = (getattr(self.vendor, method) for method in (name, nonblocking_name))
-            return VendorPlan(*(partial(method, *args, **kwargs) for method in methods))
+            block, begin = (partial(method, *args, **kwargs) for method in methods)
+            return VendorPlan(block, begin)
         call, channel = bind(self, *args, **kwargs), self._persistent_channel()
-        return next(self._plans(call, algorithm, deterministic, channel, persistent=True))
+        plans = self._plans(call, algorithm, deterministic, channel, persistent=True)
+        plan: Plan | VendorPlan = next(plans)
+        return plan
 
     _dress(blocking, bind, collective, name, "", "None")
     _dress(nonblocking, bind, collective, nonblocking_name, "Non-blocking.  ", "Request")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pytest
+from methods import METHODS, MODES, Method
 from mpi4py import MPI
 
 import mpicoll
@@ -22,6 +25,14 @@ pytestmark = pytest.mark.mpi
 
 WORLD = MPI.COMM_WORLD
 SIZE = WORLD.size
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder of rank 0's, whose name all know; it is gone when all are done with it."""
+    with TemporaryDirectory() if WORLD.rank == 0 else nullcontext("") as name:
+        yield Path(WORLD.bcast(name))
+        WORLD.Barrier()
 
 
 @pytest.fixture
@@ -106,9 +117,9 @@ def test_rank_0_s_argument_counts(tuning: Tuning) -> None:
 
 
 def test_the_variable_names_a_file_that_rank_0_reads(
-    tuning: Tuning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tuning: Tuning, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "tuning.toml"
+    path = folder / "tuning.toml"
     if WORLD.rank == 0:
         path.write_text(to_toml(tuning))
         monkeypatch.setenv(VARIABLE, str(path))
@@ -119,16 +130,18 @@ def test_the_variable_names_a_file_that_rank_0_reads(
         assert comm.tuning.winners == {}
 
 
-def test_a_broken_file_is_an_error_on_all_ranks(tmp_path: Path) -> None:
-    path = tmp_path / "broken.toml"
-    path.write_text("schema = -1\n")
+def test_a_broken_file_is_an_error_on_all_ranks(folder: Path) -> None:
+    path = folder / "broken.toml"
+    if WORLD.rank == 0:
+        path.write_text("schema = -1\n")
     with pytest.raises(TuningError, match=r"broken\.toml, line 1: schema: expected a whole"):
         Communicator(WORLD, tuning=path)
 
 
-def test_a_file_from_elsewhere_is_told_of_on_rank_0_alone(tuning: Tuning, tmp_path: Path) -> None:
-    path = tmp_path / "other.toml"
-    path.write_text(to_toml(replace(tuning, place=replace(here(), version="0.9"))))
+def test_a_file_from_elsewhere_is_told_of_on_rank_0_alone(tuning: Tuning, folder: Path) -> None:
+    path = folder / "other.toml"
+    if WORLD.rank == 0:
+        path.write_text(to_toml(replace(tuning, place=replace(here(), version="0.9"))))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with Communicator(WORLD, tuning=path) as comm, comm.Dup() as child:
@@ -141,3 +154,59 @@ def test_a_file_from_elsewhere_is_told_of_on_rank_0_alone(tuning: Tuning, tmp_pa
 def test_the_node_map_counts(tuning: Tuning) -> None:
     with Communicator(WORLD, tuning=tuning, nodes=range(SIZE)) as comm:
         assert comm.explain("allreduce", 8).why.startswith("the cheapest") is (SIZE > 1)
+
+
+@pytest.fixture(scope="module")
+def vendors() -> Iterator[Communicator]:
+    """Where MPI's own won everything."""
+    every = {name: (Winner(1 << 20, "vendor"),) for name in mpicoll.collectives()}
+    with Communicator(
+        WORLD, tuning=Tuning(path="v.toml", nodes=(0,) * SIZE, winners=every)
+    ) as comm:
+        yield comm
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_the_vendor_runs_where_it_won(vendors: Communicator, method: Method, mode: str) -> None:
+    for case in method.cases(WORLD.rank, SIZE):
+        call = method.build(case)
+        method.call(vendors, mode, call, None)
+        call.check(f"{method.name} {mode} {case}")
+
+
+def test_it_runs_where_its_result_is_ours_alone(vendors: Communicator) -> None:
+    assert vendors.explain("allreduce", 8).algorithm == "vendor"
+    assert allreduce(vendors, 9) == "vendor"
+    for options in ({"op": mpicoll.Op(lambda a, b: a + b)}, {"deterministic": True}):
+        assert allreduce(vendors, 9, **options) != "vendor"
+    for dtype, op in (("f8", MPI.MAX), ("i2", MPI.SUM), ("f2", MPI.SUM)):
+        mine, most = np.full(3, vendors.rank, dtype), np.zeros(3, dtype)
+        plan = vendors.Allreduce_init(mine, most, op)
+        assert plan.algorithm != "vendor"
+        plan.Free()
+
+
+def test_strided_memory_on_one_rank_alone_serves_the_vendor_too(vendors: Communicator) -> None:
+    wide = np.full((4, 2), -1.0)
+    mine, total = np.full(4, 10.0**vendors.rank), wide[:, 1] if vendors.rank == 0 else np.zeros(4)
+    for _ in range(2):
+        vendors.Allreduce(mine, total)
+        assert (total == sum(10.0**rank for rank in range(SIZE))).all()
+    assert vendors.rank or (wide[:, 0] == -1).all()
+    request = vendors.Iallreduce(mine, total[::-1])
+    assert request.algorithm == "vendor"
+    request.Wait()
+    assert (total == sum(10.0**rank for rank in range(SIZE))).all()
+
+
+def test_a_plan_of_the_vendor_takes_its_input_anew(vendors: Communicator) -> None:
+    inout = np.zeros(2 * SIZE)
+    plan = vendors.Reduce_scatter_block_init(MPI.IN_PLACE, inout)
+    assert plan.algorithm == "vendor"
+    for step in (1.0, 2.0):
+        inout[:] = step
+        plan.Start()
+        assert mpicoll.Request.Waitall([plan])
+        assert (inout[:2] == step * SIZE).all() and (inout[2:] == step).all()
+    plan.Free()
