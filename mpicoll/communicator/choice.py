@@ -78,7 +78,8 @@ class Chooser:
 
     def cut(self, entry: Algorithm, query: Query) -> Algorithm:
         """The algorithm with the model's number of stripes, where it has none yet."""
-        return cut(entry, self.size, query.nbytes or 0, self.link)
+        nbytes = query.nbytes or 0
+        return cut(entry, self.size, nbytes, self.link, self.nodes, self.inside)
 
     def price(self, entry: Algorithm, query: Query) -> float:
         """The predicted time in seconds, with that of the counts where ranks must be told them."""

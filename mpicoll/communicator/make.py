@@ -90,7 +90,7 @@ def _program(
 
 def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]) -> Program:
     entry, rank, size, root, ordered, granule, nodes = case
-    blocks = entry.block_count(size)
+    blocks = entry.block_count(size, nodes)
     places = layout(entry.contract, rank, size, root, blocks, start, end, sizes, granule)
     rounds = entry.schedule(rank, size, root, ordered, nodes)
     empty_messages = entry.contract.idempotent

@@ -5,6 +5,7 @@ Counts are in elements, sizes in bytes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
@@ -125,10 +126,12 @@ class Case:
         )
         return next((reason for holds, reason in reasons if holds), None)
 
-    def block_bytes(self, algorithm: Algorithm, size: int) -> list[int]:
+    def block_bytes(
+        self, algorithm: Algorithm, size: int, nodes: Sequence[int] | None = None
+    ) -> list[int]:
         """The size of each of the algorithm's blocks, for ``schedule.cost``."""
         if self.contract.cut is Cut.VECTOR:
-            return even_blocks(algorithm, size, self.nbytes)
+            return even_blocks(algorithm, size, self.nbytes, nodes)
         return [count * self.itemsize for count in self.counts]
 
 

@@ -112,7 +112,8 @@ def _counted(case: Case, size: int, name: str, nodes: Sequence[int] | None) -> R
     if name == VENDOR:
         return {"bytes_sent_max": None, "rounds": None}
     entry = find(case.collective, name)
-    counted = cost(entry, size, case.block_bytes(entry, size), case.root, nodes)
+    sizes = case.block_bytes(entry, size, nodes)
+    counted = cost(entry, size, sizes, case.root, nodes)
     return {"bytes_sent_max": max(counted.bytes_sent), "rounds": counted.rounds}
 
 

@@ -25,7 +25,8 @@ class Algorithm:
     that it cuts a vector into, which is an option itself where it is ``pipelined``.
     ``forms``: number of rounds; messages, bytes moved and bytes combined at the busiest rank of
     each round, summed over the rounds (see ``cost``).  ``rank_forms``: the same at the rank that
-    has most over all rounds; ``local_forms``: that part of ``forms`` that stays inside nodes.
+    has most over all rounds; ``local_forms``, ``local_rank_forms``: the parts of the two that stay
+    inside nodes.
     ``canonical``: where it is not 0, an ordered run has the bits of the canonical tree.
     """
 
@@ -41,6 +42,7 @@ class Algorithm:
     forms: Forms
     rank_forms: Forms
     local_forms: Forms
+    local_rank_forms: Forms
     canonical: Form
     defaults: Mapping[str, Form]
     options: Mapping[str, int] = field(default_factory=dict)
@@ -143,15 +145,15 @@ class Algorithm:
 
     # -- counts
 
-    def block_count(self, size: int) -> int:
+    def block_count(self, size: int, nodes: Sequence[int] | None = None) -> int:
         """The number of blocks at this size."""
-        return self.contract.blocks(size, self.vector_blocks(size))
+        return self.contract.blocks(size, self.vector_blocks(size, nodes))
 
-    def vector_blocks(self, size: int) -> int:
+    def vector_blocks(self, size: int, nodes: Sequence[int] | None = None) -> int:
         """The number of blocks that a vector is cut into: b in the closed forms."""
         if "blocks" in self.options:
             return self.options["blocks"]
-        return max(1, int(self.blocks(size, 1, None, **self.settings(size))))
+        return max(1, int(self.blocks(size, 1, nodes, **self.settings(size))))
 
     def count(self, size: int, nodes: Sequence[int] | None = None) -> Count:
         """What ``forms`` come to at this size."""
@@ -165,10 +167,14 @@ class Algorithm:
         """What ``local_forms`` come to at this size."""
         return self._count(self.local_forms, size, nodes)
 
+    def local_rank_count(self, size: int, nodes: Sequence[int] | None = None) -> Count:
+        """What ``local_rank_forms`` come to at this size."""
+        return self._count(self.local_rank_forms, size, nodes)
+
     def _count(self, forms: Forms, size: int, nodes: Sequence[int] | None) -> Count:
         if size == 1:
             return Count(0, 0, 0, 0)
-        return forms.at(size, self.vector_blocks(size), nodes, **self.settings(size))
+        return forms.at(size, self.vector_blocks(size, nodes), nodes, **self.settings(size))
 
     # -- schedules
 
@@ -217,7 +223,7 @@ def _generate(
         raise ValueError(f"a node map of {len(nodes)} ranks: expected one node for each of {size}")
     given = {
         "rank": rank, "size": size, "root": root, "ordered": ordered, "nodes": nodes,
-        "blocks": algorithm.block_count(size), **algorithm.settings(size),
+        "blocks": algorithm.block_count(size, nodes), **algorithm.settings(size),
     }  # fmt: skip
     arguments = {name: value for name, value in given.items() if name in algorithm.parameters}
     return tuple(algorithm.function(**arguments)) if size > 1 else ()

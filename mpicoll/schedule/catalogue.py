@@ -32,6 +32,7 @@ def algorithm(
     reduced: str = "0",
     rank: tuple[str, str, str] | None = None,
     local: tuple[str, str, str] | None = None,
+    local_rank: tuple[str, str, str] | None = None,
     blocks: str = "1",
     commutes: bool = False,
     power_of_two: bool = False,
@@ -47,17 +48,19 @@ def algorithm(
     number of blocks of a vector), ``ordered`` (the operator does not commute), ``nodes`` (the node
     of each rank) and its ``options``, given here with their default values.  ``rank``: messages,
     bytes and bytes combined of the rank that has most of them over all rounds, where that is not
-    the sum of each round's busiest; ``local``: those inside a node.
+    the sum of each round's busiest; ``local``, ``local_rank``: those of all and of ``rank`` that
+    stay inside nodes.
     """
 
     def register(function: Callable[..., Rounds]) -> Callable[..., Rounds]:
         collective = function.__module__.rpartition(".")[2]
         every = (startups or rounds, volume, reduced)
-        own, inside = rank or every, local or ("0", "0", "0")
+        own, nothing = rank or every, ("0", "0", "0")
         _REGISTERED[collective, function.__name__] = Algorithm(
             collective, function.__name__, function, commutes, power_of_two, even, equal_counts,
             pipelined, Form.of(blocks), _forms(rounds, every), _forms(rounds, own),
-            _forms(rounds, inside), Form.of(canonical),
+            _forms(rounds, local or nothing), _forms(rounds, local_rank or nothing),
+            Form.of(canonical),
             {name: Form.of(text) for name, text in (options or {}).items()},
         )  # fmt: skip
         return function

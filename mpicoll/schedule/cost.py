@@ -83,13 +83,15 @@ def cost(
     )
 
 
-def even_blocks(algorithm: Algorithm, size: int, nbytes: int) -> list[int]:
+def even_blocks(
+    algorithm: Algorithm, size: int, nbytes: int, nodes: Sequence[int] | None = None
+) -> list[int]:
     """The sizes of the blocks of ``nbytes`` in all, cut evenly: what ``cost`` counts by default.
 
     ``nbytes`` is n: the vector, the sum of all ranks' blocks, or all that one rank sends.  A
     barrier's messages carry none.
     """
-    count = algorithm.block_count(size)
+    count = algorithm.block_count(size, nodes)
     if algorithm.contract.idempotent:
         return [0] * count
     if algorithm.contract.cut is Cut.PAIR:
@@ -114,21 +116,25 @@ def estimate(
     """
     if size == 1:
         return 0.0
-    entry = cut(algorithm, size, nbytes, machine)
+    entry = cut(algorithm, size, nbytes, machine, nodes, inside)
     stripes = entry.options.get("stripes", 1)
-    local = entry.local_count(size, nodes)
-    whole, stage = entry.count(size, nodes), entry.rank_count(size, nodes)
-    fill = _time(_less(whole, local), nbytes / stripes, machine)
-    fill += _time(local, nbytes / stripes, inside or machine)
-    return fill + (stripes - 1) * _time(stage, nbytes / stripes, machine)
+    whole, stage = _timers(entry, size, machine, nodes, inside)
+    return whole(nbytes / stripes) + (stripes - 1) * stage(nbytes / stripes)
 
 
-def cut(algorithm: Algorithm, size: int, nbytes: float, machine: Machine) -> Algorithm:
+def cut(
+    algorithm: Algorithm,
+    size: int,
+    nbytes: float,
+    machine: Machine,
+    nodes: Sequence[int] | None = None,
+    inside: Machine | None = None,
+) -> Algorithm:
     """The same algorithm with the best number of stripes or blocks, where none was given.
 
-    The optimum of ``estimate``: b = sqrt(n D / (alpha S)) where D is the time a byte that a
-    pipeline hides and S the messages that a stripe more takes; and no stripe larger than what
-    stays in the cache.
+    The optimum of ``estimate``, whose arguments these are: b = sqrt(n D / (alpha S)) where D is the
+    time a byte that a pipeline hides and S the messages that a stripe more takes; and no stripe
+    larger than what stays in the cache.
     """
     if size == 1 or {"stripes", "blocks"} & algorithm.options.keys():
         return algorithm
@@ -136,10 +142,9 @@ def cut(algorithm: Algorithm, size: int, nbytes: float, machine: Machine) -> Alg
         return _in_blocks(algorithm, size, nbytes, machine)
     if "stripes" not in algorithm.choices:
         return algorithm
-    whole, stage = algorithm.count(size), algorithm.rank_count(size)
-    hidden = machine.beta * (whole.volume - stage.volume)
-    hidden += machine.gamma * (whole.reduced - stage.reduced)
-    wanted = _optimum(nbytes * hidden, machine.alpha * stage.startups)
+    whole, stage = _timers(algorithm, size, machine, nodes, inside)
+    hidden = whole(nbytes) - whole(0) - (stage(nbytes) - stage(0))
+    wanted = _optimum(hidden, stage(0))
     stripes = min(MOST, max(1, wanted, int(nbytes // STRIPE)))
     return algorithm if stripes == 1 else variant(algorithm, stripes=stripes)
 
@@ -165,16 +170,31 @@ def _optimum(hidden: float, price: float) -> int:
     return round((hidden / price) ** 0.5) if price * MOST * MOST > hidden else MOST
 
 
+def _timers(
+    entry: Algorithm,
+    size: int,
+    machine: Machine,
+    nodes: Sequence[int] | None,
+    inside: Machine | None,
+) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    """The time of a schedule, and of the rank that has most in it, by the vector's bytes."""
+
+    def timer(whole: Count, local: Count) -> Callable[[float], float]:
+        between = Count(*(a - b for a, b in zip(whole, local, strict=True)))
+        return lambda n: _time(between, n, machine) + _time(local, n, inside or machine)
+
+    return (
+        timer(entry.count(size, nodes), entry.local_count(size, nodes)),
+        timer(entry.rank_count(size, nodes), entry.local_rank_count(size, nodes)),
+    )
+
+
 def _time(count: Count, nbytes: float, machine: Machine) -> float:
     return (
         machine.alpha * count.startups
         + machine.beta * nbytes * count.volume
         + machine.gamma * nbytes * count.reduced
     )
-
-
-def _less(whole: Count, part: Count) -> Count:
-    return Count(*(a - b for a, b in zip(whole, part, strict=True)))
 
 
 def _sends(steps: Round) -> list[Send]:

@@ -50,7 +50,7 @@ def verify(
         verify(algorithm, size, root, False, nodes)
     asked = not algorithm.commutes if ordered is None else ordered
     rounds = [algorithm.generate(rank, size, root, asked, nodes) for rank in range(size)]
-    count = algorithm.block_count(size)
+    count = algorithm.block_count(size, nodes)
     return verify_rounds(algorithm.contract, rounds, root, count, asked)
 
 
