@@ -11,7 +11,6 @@ from mpi4py import MPI
 
 from ..schedule import relays
 from ..transport.operators import commutes
-from ..transport.plan import Plan
 from ..transport.pool import ScratchPool
 from ..transport.request import Request
 from . import moving, reducing
