@@ -166,6 +166,8 @@ REFUSALS = [
     ("allreduce", "servers", 4, {"commuting": False}, "its operator must commute"),
     ("allreduce", "ring", 4, {"commuting": False}, "its operator must commute"),
     ("allreduce", "circulant", 4, {"commuting": False}, "its operator must commute"),
+    ("allreduce", "hierarchical", 4, {"commuting": False}, "its operator must commute"),
+    ("reduce", "hierarchical", 4, {"commuting": False}, "its operator must commute"),
     ("reduce", "circulant", 4, {"commuting": False}, "its operator must commute"),
     ("reduce_scatter", "ring", 4, {"commuting": False}, "its operator must commute"),
     ("reduce_scatter", "pairwise", 4, {"commuting": False}, "its operator must commute"),

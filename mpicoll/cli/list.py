@@ -13,10 +13,11 @@ from .options import COLLECTIVE
 HEADING = ("collective", "algorithm", "rounds", "bytes / n", "restrictions", "what it does")
 
 LEGEND = """\
-p ranks, q = ceil(log2 p), P = 2^Q is the largest power of two <= p, b blocks; a condition counts 1
-where it holds. Bytes are what the busiest rank moves; n is the whole vector, the sum of all ranks'
-blocks, or all that one rank sends (alltoall). Options stand after a name, as in ring:stripes=16;
-``mpicoll explain`` names those that an algorithm has."""
+p ranks, q = ceil(log2 p), P = 2^Q is the largest power of two <= p, b blocks, N nodes of up to m
+ranks, ceil_log(p, k) = ceil(log_k p), k = 2 if not given; a condition counts 1 where it holds.
+Bytes are what the busiest rank moves; n is the whole vector, the sum of all ranks' blocks, or all
+that one rank sends (alltoall). Options stand after a name, as in ring:stripes=16; ``mpicoll
+explain`` names those that an algorithm has."""
 
 LONGEST = 30
 """The longest closed form that a column shows, in characters."""

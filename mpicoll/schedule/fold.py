@@ -27,16 +27,18 @@ from .steps import (
 class Fold:
     """The fold of ``size`` ranks; ``keep`` names a rank that must not sit out.
 
-    A pair's lower rank stays, or ``keep`` where that is the upper.
+    A pair's lower rank stays, or ``keep`` where that is the upper.  ``target``: the number of
+    virtual ranks where that is not P; at least half of the size.
     """
 
     size: int
     keep: int = 0
+    target: int = 0
 
     @property
     def power(self) -> int:
         """P, the number of virtual ranks."""
-        return largest_power_of_two(self.size)
+        return self.target or largest_power_of_two(self.size)
 
     @property
     def rest(self) -> int:

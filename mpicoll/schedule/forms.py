@@ -9,9 +9,14 @@ from math import ceil, log2
 from types import CodeType
 from typing import NamedTuple
 
+from .radix import ceil_log, factors, hops, smooth
 from .steps import ceil_log2, largest_power_of_two
 
-_FUNCTIONS = {"min": min, "max": max, "sum": sum, "range": range, "ceil": ceil, "log2": log2}
+_FUNCTIONS = {
+    "min": min, "max": max, "sum": sum, "range": range, "len": len, "ceil": ceil, "log2": log2,
+    "ceil_log": ceil_log, "hops": hops, "factors": factors, "smooth": smooth,
+}  # fmt: skip
+"""What a closed form may call."""
 
 NODE = 4
 """The ranks of a node where no node map is given."""

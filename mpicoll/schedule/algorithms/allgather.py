@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import partial
 
 from ..catalogue import algorithm
 from ..circulant import skips
-from ..steps import Rounds, ceil_log2, recv, send
+from ..radix import powers
+from ..steps import Rounds, Step, ceil_log2, recv, send
+from ..teams import among, leaders, node_teams
 from . import bcast, gather
 
 
@@ -67,14 +70,24 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
         ]
 
 
-@algorithm(rounds="q", volume="(p - 1) / p")
-def bruck(rank: int, size: int) -> Rounds:
-    """Ranks pass all that they have downwards, at twice the distance each round.
+@algorithm(
+    rounds="ceil_log(p, radix)",
+    startups="hops(p, radix)",
+    volume="(p - 1) / p",
+    options={"radix": "2"},
+)
+def bruck(rank: int, size: int, radix: int) -> Rounds:
+    """Ranks pass all that they have to radix - 1 others below, at radix times the distance.
 
-    Cost: q alpha + (p-1)/p n beta, at any number of ranks.  Blocks go by index, so there is no
-    final rotation.  Best for short blocks.  Source: Bruck et al., IEEE TPDS 8(11), 1997.
+    Cost: q alpha + (p-1)/p n beta, at any number of ranks; with radix k, (k-1) log_k(p) alpha in
+    log_k(p) rounds.  Blocks go by index, so there is no final rotation.  Best for short blocks.
+    Source: Bruck et al., IEEE TPDS 8(11), 1997.
     """
-    yield from _downwards(rank, size, [*(1 << level for level in range(ceil_log2(size))), size])
+    for held in powers(size, radix):
+        steps: list[Step] = []
+        for distance in range(held, min(radix * held, size), held):
+            steps += _downwards(rank, size, distance, min(held, size - distance))
+        yield steps
 
 
 @algorithm(rounds="q", volume="(p - 1) / p")
@@ -84,18 +97,17 @@ def circulant(rank: int, size: int) -> Rounds:
     Cost: q alpha + (p-1)/p n beta, at any number of ranks.
     Best for short and middling blocks, each in one run or two.  Source: Träff, arXiv 2410.14234.
     """
-    yield from _downwards(rank, size, skips(size))
+    for held, after in itertools.pairwise(skips(size)):
+        yield _downwards(rank, size, held, after - held)
 
 
-def _downwards(rank: int, size: int, held: Sequence[int]) -> Rounds:
-    """Pass blocks on from upper to lower ranks; ``held``: how many a rank has before each round."""
-    for distance, after in itertools.pairwise(held):
-        lower, upper = (rank - distance) % size, (rank + distance) % size
-        run = range(after - distance)
-        yield [
-            send(lower, ((rank + i) % size for i in run)),
-            recv(upper, ((upper + i) % size for i in run)),
-        ]
+def _downwards(rank: int, size: int, distance: int, count: int) -> list[Step]:
+    """Pass the first ``count`` blocks of mine on to a lower rank, and get those of an upper one."""
+    lower, upper = (rank - distance) % size, (rank + distance) % size
+    return [
+        send(lower, ((rank + i) % size for i in range(count))),
+        recv(upper, ((upper + i) % size for i in range(count))),
+    ]
 
 
 @algorithm(rounds="2 * q", volume="(p - 1) / p + q")
@@ -106,3 +118,22 @@ def gather_bcast(rank: int, size: int) -> Rounds:
     """
     yield from gather.binomial(rank, size, 0)
     yield from bcast.binomial(rank, size, 0, size)
+
+
+@algorithm(
+    rounds="ceil_log(N) + 2 * ceil_log(m)",
+    volume="(m - 1 + m * (N - 1)) / p + ceil_log(m)",
+    local=("2 * ceil_log(m)", "(m - 1) / p + ceil_log(m)", "0"),
+)
+def hierarchical(rank: int, size: int, nodes: Sequence[int]) -> Rounds:
+    """Gather inside each node, circulant allgather between nodes, broadcast inside each node.
+
+    Cost between N nodes: ceil(log2 N) alpha + (N-1)/N n beta.  Best for short and middling blocks
+    where links between nodes are slower than memory.
+    Source: Karonis et al., IPDPS 2000.
+    """
+    teams = node_teams(nodes)
+    everything = [tuple(range(size))]
+    yield from among(rank, teams, partial(gather.binomial, root=0), lambda team: [*zip(team)])
+    yield from among(rank, leaders(teams), circulant, lambda team: [*map(tuple, teams)])
+    yield from among(rank, teams, partial(bcast.binomial, root=0), lambda team: everything)

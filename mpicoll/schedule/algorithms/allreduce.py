@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
+from functools import partial
 
 from ..catalogue import algorithm
 from ..fold import Fold, double, halve
-from ..steps import DATA, LEFT, Round, Rounds, ceil_log2, copy, recv, recv_reduce, send, sides
+from ..radix import factors, smooth
+from ..steps import DATA, LEFT, RIGHT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
 from ..steps import reduce as combine
+from ..teams import among, leaders, node_teams, shares
+from ..trees import TREES, Pair, halves
 from . import allgather, bcast, reduce, reduce_scatter
 
 
@@ -81,6 +86,35 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     yield fold.leave(rank, (0,))
 
 
+_MULTIPLYING = "sum(f - 1 for f in factors(p, radix)) + {} * (smooth(p, radix) < p)"
+
+
+@algorithm(
+    rounds="len(factors(p, radix)) + 2 * (smooth(p, radix) < p)",
+    startups=_MULTIPLYING.format(2),
+    volume=_MULTIPLYING.format(2),
+    reduced=_MULTIPLYING.format(1),
+    options={"radix": "3"},
+)
+def recursive_multiplying(rank: int, size: int, radix: int) -> Rounds:
+    """Groups of up to radix ranks exchange all that they have combined, and groups grow so.
+
+    Cost with factors f of p up to the radix: the sum of f - 1, times (alpha + n beta + n gamma), in
+    one round a factor; where p has others, ranks beyond fold in and out, for two rounds more.
+    Keeps rank order.  Best for short vectors on 3, 6, 9, 12, ... ranks.
+    Source: Ruefenacht, Bull, Booth, Parallel Computing 69, 2017.
+    """
+    fold = Fold(size, target=smooth(size, radix))
+    me, distance = fold.behind(rank), 1
+    yield fold.enter(rank, (0,))
+    for factor in factors(size, radix):
+        first = me - me // distance % factor * distance
+        group = [fold.actual(first + i * distance) for i in range(factor)]
+        yield from among(rank, [group], allgather_reduce, lambda team: [(0,)])
+        distance *= factor
+    yield fold.leave(rank, (0,))
+
+
 @algorithm(
     rounds="2 * Q + 2 * (p != P)",
     volume="2 * (P - 1) / P + 2 * (p != P)",
@@ -146,6 +180,56 @@ def circulant(rank: int, size: int) -> Rounds:
     yield from allgather.circulant(rank, size)
 
 
+@algorithm(
+    rounds="2 * Q",
+    startups="4 * Q - 2 * (p == P)",
+    volume="2 * Q - (p == P)",
+    reduced="Q - (p == P) / 2",
+    rank=("min(p, 4)", "min(p, 4) / 2", "min(p - 1, 2) / 2"),
+    blocks="2",
+)
+def double_binary_tree(rank: int, size: int, ordered: bool = False) -> Rounds:
+    """Each half of the vector is combined up a binary tree of its own, then goes down it.
+
+    No rank is inner in both trees.  Cost in b stripes: (2 Q - 1 + b)(4 alpha + 2 n beta / b + n
+    gamma / b).  Keeps rank order where it must.  Best for long vectors on very many ranks, and
+    for those whose operator does not commute.
+    Source: Sanders, Speck, Träff, Parallel Computing 35(12), 2009.
+    """
+    pair = Pair(rank, size, None, ordered)
+    yield from pair.ascend()
+    yield from pair.descend()
+
+
+@algorithm(
+    rounds="2 * (ceil_log(N) + ceil_log(m))",
+    startups="2 * (ceil_log(N) + ceil_log(m) + ceil_log(m - 1))",
+    volume=f"2 * (N - 1) / N + 2 * {TREES.format('m')}",
+    reduced=f"(N - 1) / N + {TREES.format('m')}",
+    rank=(
+        "max(2 * ceil_log(N) + min(m - 1, 2), min(m, 4) - (m < 3))",
+        "max(2 * (N - 1) / N + (m > 1), min(m, 4) / 2)",
+        "(N - 1) / N + (m > 1)",
+    ),
+    local=("2 * (ceil_log(m) + ceil_log(m - 1))", f"2 * {TREES.format('m')}", TREES.format("m")),
+    local_rank=("min(m - 1, 2)", "m > 1", "m > 1"),
+    blocks="2 * N",
+    commutes=True,
+)
+def hierarchical(rank: int, size: int, blocks: int, nodes: Sequence[int]) -> Rounds:
+    """Reduce inside each node, circulant allreduce between nodes, broadcast inside each node.
+
+    Cost between N nodes: 2 ceil(log2 N) alpha + 2 (N-1)/N n beta; inside, that of double binary
+    trees of m ranks each way.  Best where links between nodes are slower than memory.
+    Source: Karonis et al., IPDPS 2000.
+    """
+    teams = node_teams(nodes)
+    inside = partial(halves, blocks=blocks)
+    yield from among(rank, teams, partial(reduce.double_binary_tree, root=0), inside)
+    yield from among(rank, leaders(teams), circulant, lambda team: shares(blocks, len(team)))
+    yield from among(rank, teams, partial(bcast.double_binary_tree, root=0), inside)
+
+
 @algorithm(rounds="1", startups="p - 1", volume="p - 1", reduced="p - 1")
 def allgather_reduce(rank: int, size: int) -> Rounds:
     """Each rank sends its vector to each other, then all combine in rank order.
@@ -158,7 +242,6 @@ def allgather_reduce(rank: int, size: int) -> Rounds:
     yield [
         *(send(peer, 0) for peer in others),
         *(recv(peer, 0, spaces[peer]) for peer in others),
-        copy(0, DATA, spaces[rank]),
-        *(combine(0, space, following, LEFT) for space, following in itertools.pairwise(spaces)),
-        copy(0, spaces[-1], DATA),
+        *(combine(0, *pair, LEFT) for pair in itertools.pairwise([*spaces[:rank], DATA])),
+        *(combine(0, space, DATA, RIGHT) for space in spaces[rank + 1 :]),
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..catalogue import algorithm
-from ..steps import Rounds, ceil_log2, largest_power_of_two, pair, recv, send
+from ..radix import powers
+from ..steps import Rounds, Step, largest_power_of_two, pair, recv, send
 
 WINDOW = 32
 """The most messages that ``linear`` keeps in flight each way."""
@@ -42,27 +43,32 @@ def pairwise(rank: int, size: int) -> Rounds:
 
 
 @algorithm(
-    rounds="q",
-    volume="sum(sum(d >> i & 1 for d in range(p)) for i in range(q)) / p",
+    rounds="ceil_log(p, radix)",
+    startups="hops(p, radix)",
+    volume="sum(d // radix**i % radix > 0 for d in range(p) for i in range(q)) / p",
     equal_counts=True,
+    options={"radix": "2"},
 )
-def bruck(rank: int, size: int) -> Rounds:
-    """Blocks travel by the binary digits of their distance, many in one message.
+def bruck(rank: int, size: int, radix: int) -> Rounds:
+    """Blocks travel by the digits of their distance in base radix, many in one message.
 
-    Cost: q alpha + about q/2 n beta.  Best for short blocks.
+    Cost with radix k: (k-1) log_k(p) alpha + about (k-1)/k log_k(p) n beta, in log_k(p) rounds.
+    Best for short blocks; a larger radix moves fewer bytes in more messages.
     Source: Bruck et al., IEEE TPDS 8(11), 1997.
     """
-    for level in range(ceil_log2(size)):
-        hop = 1 << level
-        distances = [distance for distance in range(size) if distance & hop]
-        target, source = (rank + hop) % size, (rank - hop) % size
-        yield [
-            send(target, [_travelling(rank, distance, level, size) for distance in distances]),
-            recv(source, [_travelling(source, distance, level, size) for distance in distances]),
-        ]
+    for power in powers(size, radix):
+        steps: list[Step] = []
+        for hop in range(power, min(radix * power, size), power):
+            distances = [one for one in range(size) if one // power % radix == hop // power]
+            target, source = (rank + hop) % size, (rank - hop) % size
+            steps += [
+                send(target, [_travelling(rank, one, power, size) for one in distances]),
+                recv(source, [_travelling(source, one, power, size) for one in distances]),
+            ]
+        yield steps
 
 
-def _travelling(rank: int, distance: int, level: int, size: int) -> int:
-    """The block with this distance to go in all that is at a rank before this level."""
-    origin = rank - distance % (1 << level)
+def _travelling(rank: int, distance: int, power: int, size: int) -> int:
+    """The block with this distance to go in all that is at a rank before this power's round."""
+    origin = rank - distance % power
     return pair(origin % size, (origin + distance) % size, size)

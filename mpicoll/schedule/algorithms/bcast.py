@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from ..catalogue import algorithm
 from ..circulant import traffic
+from ..radix import powers
 from ..steps import Rounds, Send, Step, largest_power_of_two, recv, send
+from ..teams import among, leaders, node_teams
+from ..trees import TREES, Pair, halves
 from . import allgather, scatter
 
 
@@ -39,6 +45,34 @@ def binomial(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
         else:
             yield []
         distance //= 2
+
+
+@algorithm(
+    rounds="ceil_log(p, radix)",
+    startups="hops(p, radix)",
+    volume="hops(p, radix)",
+    options={"radix": "4"},
+)
+def knomial(rank: int, size: int, root: int, radix: int, blocks: int = 1) -> Rounds:
+    """As the binomial tree, but each rank passes the vector on to radix - 1 others a round.
+
+    Cost with radix k: (k-1) log_k(p) (alpha + n beta) in log_k(p) rounds.  Best for short vectors
+    where a rank can send several messages at once.
+    """
+    everything = range(blocks)
+    place = (rank - root) % size
+    for distance in reversed([*powers(size, radix)]):
+        digit, below = place // distance % radix, place % distance
+        if below:
+            yield []
+        elif digit:
+            yield [recv((rank - digit * distance) % size, everything)]
+        else:
+            top = min(place + radix * distance, size)
+            yield [
+                send((root + other) % size, everything)
+                for other in range(place + distance, top, distance)
+            ]
 
 
 @algorithm(rounds="p - 1", volume="p - 1", rank=("1", "1", "0"))
@@ -80,6 +114,23 @@ def binary_tree(rank: int, size: int, root: int, blocks: int = 1) -> Rounds:
 
 
 @algorithm(
+    rounds="q",
+    startups="q + ceil_log(p - 1)",
+    volume="(q + ceil_log(p - 1) + (p == 2)) / 2",
+    rank=("2 - (p == 2)", "1", "0"),
+    blocks="1 + (p > 2)",
+)
+def double_binary_tree(rank: int, size: int, root: int) -> Rounds:
+    """Each half of the vector goes down a binary tree of its own.
+
+    No rank is inner in both trees.  Cost in b stripes: (q-1+b)(2 alpha + n beta / b), so about
+    n beta at any number of ranks.  Best for long vectors on many ranks.
+    Source: Sanders, Speck, Träff, Parallel Computing 35(12), 2009.
+    """
+    yield from Pair(rank, size, root).descend()
+
+
+@algorithm(
     rounds="2 * q if p == P else q + p - 1",
     volume="2 * (p - 1) / p",
     blocks="p",
@@ -113,3 +164,24 @@ def circulant(rank: int, size: int, root: int, blocks: int) -> Rounds:
     for skip, leaving, arriving in traffic((rank - root) % size, size, blocks):
         sends = [] if leaving is None else [send((rank + skip) % size, leaving)]
         yield sends + ([] if arriving is None else [recv((rank - skip) % size, arriving)])
+
+
+@algorithm(
+    rounds="ceil_log(N) + ceil_log(m)",
+    startups="ceil_log(N) + ceil_log(N - 1) + ceil_log(m) + ceil_log(m - 1)",
+    volume=f"{TREES.format('N')} + {TREES.format('m')}",
+    rank=("min(N - 1, 2) + min(m - 1, 2)", "(N > 1) + (m > 1)", "0"),
+    local=("ceil_log(m) + ceil_log(m - 1)", TREES.format("m"), "0"),
+    local_rank=("min(m - 1, 2)", "m > 1", "0"),
+    blocks="2",
+)
+def hierarchical(rank: int, size: int, root: int, nodes: Sequence[int]) -> Rounds:
+    """From node to node, then inside each node, in double binary trees.
+
+    Cost: the double binary tree's on N nodes, then on m ranks; between nodes about n beta.  Best
+    for long vectors where links between nodes are slower than memory.
+    Source: Karonis et al., IPDPS 2000.
+    """
+    teams = node_teams(nodes, root)
+    for stage in (leaders(teams), teams):
+        yield from among(rank, stage, partial(double_binary_tree, root=0), halves)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from ..catalogue import algorithm
 from ..circulant import traffic
 from ..fold import Fold, halve
+from ..radix import powers
 from ..steps import RIGHT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
+from ..teams import among, leaders, node_teams
+from ..trees import TREES, Pair, halves
 
 
 @algorithm(rounds="p - 1", volume="p - 1", reduced="p - 1")
@@ -41,6 +47,37 @@ def binomial(rank: int, size: int, root: int, blocks: int = 1, ordered: bool = F
             yield [recv_reduce((rank + distance) % size, everything, RIGHT)]
         else:
             yield []
+    yield from forward(rank, top, root, blocks)
+
+
+@algorithm(
+    rounds="ceil_log(p, radix)",
+    startups="hops(p, radix)",
+    volume="hops(p, radix)",
+    reduced="hops(p, radix)",
+    options={"radix": "4"},
+)
+def knomial(
+    rank: int, size: int, root: int, radix: int, blocks: int = 1, ordered: bool = False
+) -> Rounds:
+    """As the binomial tree, but each rank combines the vectors of radix - 1 others a round.
+
+    Cost with radix k: (k-1) log_k(p) (alpha + n beta + n gamma) in log_k(p) rounds.  Rank order is
+    kept as in the binomial tree.  Best for short vectors where several messages travel at once.
+    """
+    everything = range(blocks)
+    top = 0 if ordered else root
+    place = (rank - top) % size
+    for distance in powers(size, radix):
+        digit, below = place // distance % radix, place % distance
+        if below:
+            yield []
+        elif digit:
+            yield [send((rank - digit * distance) % size, everything)]
+        else:
+            end = min(place + radix * distance, size)
+            others = range(place + distance, end, distance)
+            yield [recv_reduce((top + other) % size, everything, RIGHT) for other in others]
     yield from forward(rank, top, root, blocks)
 
 
@@ -105,6 +142,27 @@ def _gather_halves(fold: Fold, rank: int, root: int) -> Rounds:
 
 
 @algorithm(
+    rounds="q",
+    startups="q + ceil_log(p - 1)",
+    volume="(q + ceil_log(p - 1) + (p == 2)) / 2",
+    reduced="(q + ceil_log(p - 1) + (p == 2)) / 2",
+    rank=("2 - (p == 2)", "1", "1"),
+    blocks="1 + (p > 2)",
+)
+def double_binary_tree(rank: int, size: int, root: int, ordered: bool = False) -> Rounds:
+    """Each half of the vector is combined up a binary tree of its own.
+
+    No rank is inner in both trees.  Cost in b stripes: (q-1+b)(2 alpha + n/b (beta + gamma)).
+    Where the operator does not commute, the trees end at rank 0, which sends the result on.  Best
+    for long vectors on many ranks.
+    Source: Sanders, Speck, Träff, Parallel Computing 35(12), 2009.
+    """
+    top = 0 if ordered else root
+    yield from Pair(rank, size, top, ordered).ascend()
+    yield from forward(rank, top, root, 1 + (size > 2))
+
+
+@algorithm(
     rounds="b - 1 + q",
     volume="(b - 1 + q) / b",
     reduced="(b - 1 + q) / b",
@@ -121,3 +179,26 @@ def circulant(rank: int, size: int, root: int, blocks: int) -> Rounds:
     for skip, arriving, leaving in reversed([*traffic((rank - root) % size, size, blocks)]):
         sends = [] if leaving is None else [send((rank - skip) % size, leaving)]
         yield sends + ([] if arriving is None else [recv_reduce((rank + skip) % size, arriving)])
+
+
+@algorithm(
+    rounds="ceil_log(N) + ceil_log(m)",
+    startups="ceil_log(N) + ceil_log(N - 1) + ceil_log(m) + ceil_log(m - 1)",
+    volume=f"{TREES.format('N')} + {TREES.format('m')}",
+    reduced=f"{TREES.format('N')} + {TREES.format('m')}",
+    rank=("min(N - 1, 2) + min(m - 1, 2)", "(N > 1) + (m > 1)", "(N > 1) + (m > 1)"),
+    local=("ceil_log(m) + ceil_log(m - 1)", TREES.format("m"), TREES.format("m")),
+    local_rank=("min(m - 1, 2)", "m > 1", "m > 1"),
+    blocks="2",
+    commutes=True,
+)
+def hierarchical(rank: int, size: int, root: int, nodes: Sequence[int]) -> Rounds:
+    """Inside each node, then from node to node, in double binary trees.
+
+    Cost: the double binary tree's on m ranks, then on N nodes; between nodes about n beta.  Best
+    for long vectors where links between nodes are slower than memory.
+    Source: Karonis et al., IPDPS 2000.
+    """
+    teams = node_teams(nodes, root)
+    for stage in (teams, leaders(teams)):
+        yield from among(rank, stage, partial(double_binary_tree, root=0), halves)
