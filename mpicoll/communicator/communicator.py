@@ -10,9 +10,12 @@ import numpy as np
 from mpi4py import MPI
 
 from ..schedule import relays
+from ..transport.background import CALLS, THREAD, hold
 from ..transport.operators import commutes
 from ..transport.pool import ScratchPool
+from ..transport.progress import Ways
 from ..transport.request import Request
+from ..transport.waiting import wait_mode
 from . import moving, reducing
 from .by_vendor import vendor_plan
 from .call import Call
@@ -40,13 +43,19 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     ``tuning``: a ``mpicoll.Tuning`` or the file of one, which ``mpicoll tune`` writes; by default
     the file that MPICOLL_TUNING names, if any.  Rank 0's counts, and what is made from this
     communicator has it too.  ``explain`` says what it comes to.
+    ``wait``: how to wait for messages: ``"spin"``, ``"yield"`` to others that want the core, or
+    ``"sleep"`` after a while; by default as MPICOLL_WAIT says, or to yield where a node has fewer
+    cores than ranks of ``comm``.  ``progress``: ``"thread"`` has a thread advance non-blocking
+    calls and started plans while their rank does something else, ``"calls"`` only our calls that
+    test or wait; by default as MPICOLL_PROGRESS says, or ``"calls"``.
     What the non-blocking methods return is no ``MPI.Request``: wait for several by
     ``mpicoll.Request.Waitall``, ``Waitany`` or ``Testall``, which take both kinds, in any mixture.
     Free it by ``free()``, or as a context manager; what ``Dup``, ``Split`` and the like return
     owns its MPI communicator and frees that too.  Topologies (``Create_cart`` ...) are mpi4py's.
 
-    Raises ``TypeError`` for what is no intracommunicator, ``ValueError`` for ``MPI.COMM_NULL``,
-    ``TuningError`` for a broken tuning file.
+    Raises ``TypeError`` for what is no intracommunicator, ``ValueError`` for ``MPI.COMM_NULL`` and
+    words that mean nothing, ``TuningError`` for a broken tuning file, ``RuntimeError`` for a thread
+    without ``MPI.THREAD_MULTIPLE``.
     """
 
     deterministic: bool
@@ -60,6 +69,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         deterministic: bool = False,
         nodes: Sequence[int] | None = None,
         tuning: str | os.PathLike[str] | Tuning | None = None,
+        wait: str | None = None,
+        progress: str | None = None,
     ) -> Communicator:
         """Check what is wrapped; see the class."""
         if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
@@ -75,8 +86,11 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         deterministic: bool = False,
         nodes: Sequence[int] | None = None,
         tuning: str | os.PathLike[str] | Tuning | None = None,
+        wait: str | None = None,
+        progress: str | None = None,
     ) -> None:
         self.vendor = MPI.Intracomm(comm)
+        self._ways = Ways(wait_mode(self.vendor, wait), hold(progress))
         self.deterministic = deterministic
         self._traffic = [self.vendor.Dup()]
         self._calls = self._inits = 0
@@ -94,6 +108,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         """Free what this object made: collective, and safe to call twice."""
         self._kept.free()
         traffic, self._traffic = self._traffic, []
+        if traffic and self._ways.driver is not None:
+            self._ways.driver.release()
         for comm in traffic:
             comm.Free()
         if self._owner and self != MPI.COMM_NULL:
@@ -108,6 +124,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         """As ``Free``, once all that is under way on the communicator itself is complete."""
         self._kept.free()
         traffic, self._traffic = self._traffic, []
+        if traffic and self._ways.driver is not None:
+            self._ways.driver.release()
         for comm in traffic:
             comm.Disconnect()
         super().Disconnect()
@@ -124,7 +142,10 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         if not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
             return MPI.COMM_NULL
         nodes = nodes_of_child(self.nodes, self.vendor, comm)
-        result = type(self)(comm, deterministic=self.deterministic, nodes=nodes, tuning=self.tuning)
+        result = type(self)(
+            comm, deterministic=self.deterministic, nodes=nodes, tuning=self.tuning,
+            wait=self._ways.wait, progress=CALLS if self._ways.driver is None else THREAD,
+        )  # fmt: skip
         result._owner = True
         return result
 
@@ -134,14 +155,14 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     def _blocking_channel(self) -> Channel:
         """For a call that has no other of its kind beside it."""
-        return Channel(self._private(), 0, scratch=self._scratch.take)
+        return Channel(self._private(), 0, self._ways, self._scratch.take)
 
     def _nonblocking_channel(self) -> Channel:
         """For a call that may be under way beside others; before tags come again, those end."""
         if self._calls and self._calls % (TAGS - 1) == 0:
             Request.complete_all(self)
         self._calls += 1
-        return Channel(self._private(), 1 + (self._calls - 1) % (TAGS - 1))
+        return Channel(self._private(), 1 + (self._calls - 1) % (TAGS - 1), self._ways)
 
     def _persistent_channel(self) -> Channel:
         """For a plan, which may live for ever: another duplicate whenever the tags are used up."""
@@ -149,7 +170,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         if self._inits % TAGS == 0:
             self._traffic.append(self.vendor.Dup())
         self._inits += 1
-        return Channel(self._traffic[-1], (self._inits - 1) % TAGS)
+        return Channel(self._traffic[-1], (self._inits - 1) % TAGS, self._ways)
 
     def _private(self) -> MPI.Intracomm:
         """The duplicate that carries the traffic of blocking and non-blocking calls."""

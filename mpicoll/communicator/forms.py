@@ -63,7 +63,8 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
             request: MPI.Request = getattr(self.vendor, nonblocking_name)(*args, **kwargs)
             return request
         call, channel = bind(self, *args, **kwargs), self._nonblocking_channel()
-        return Request(self._plans(call, algorithm, deterministic, channel), owner=self)
+        plans = self._plans(call, algorithm, deterministic, channel)
+        return Request(plans, owner=self, ways=self._ways)
 
     def persistent(self: Communicator, *args: Any, **kwargs: Any) -> Plan | VendorPlan:
         algorithm, deterministic = _take_choice(kwargs)

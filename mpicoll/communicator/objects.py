@@ -15,6 +15,7 @@ from ..schedule import Algorithm, Cut, find, require, serving
 from ..schedule.steps import DATA, pair
 from ..transport.objects import play
 from ..transport.operators import Op
+from ..transport.progress import Ways
 from .call import check_root
 
 
@@ -23,6 +24,7 @@ class ObjectCollectives:
 
     rank: int
     size: int
+    _ways: Ways
 
     def _private(self) -> MPI.Intracomm:
         raise NotImplementedError
@@ -99,7 +101,8 @@ class ObjectCollectives:
         start = contract.start(rank, size, root, count)
         values = {(DATA, block): blocks[block] for block in start}
         combine = _function(op) if contract.reduces else op
-        play(self._private(), entry.schedule(rank, size, root, ordered=True), values, combine)
+        rounds = entry.schedule(rank, size, root, ordered=True)
+        play(self._private(), rounds, values, combine, self._ways.wait)
         return {block: values[DATA, block] for block in contract.end(rank, size, root, count)}
 
 

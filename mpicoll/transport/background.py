@@ -110,8 +110,8 @@ class _Rest:
         self._seconds = min(2 * self._seconds, LONGEST_S)
 
 
-def driver(given: str | None = None) -> BackgroundThread | None:
-    """This process's thread, where it is wanted: ``given``, or by ``MPICOLL_PROGRESS``.
+def hold(given: str | None = None) -> BackgroundThread | None:
+    """This process's thread, held once more, where it is wanted: ``given``, or MPICOLL_PROGRESS.
 
     A word that is none of ``WORDS`` is a ``ValueError``; ``RuntimeError`` where MPI lets only one
     thread at a time call it.
@@ -123,7 +123,9 @@ def driver(given: str | None = None) -> BackgroundThread | None:
             f"progress={THREAD!r} needs MPI.THREAD_MULTIPLE, but MPI was initialized with less: "
             "leave mpi4py.rc.thread_level at 'multiple', or use an MPI library that grants it"
         )
-    return _thread()
+    thread = _thread()
+    thread.hold()
+    return thread
 
 
 @cache

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from mpi4py import MPI
 
 from ..schedule.steps import LEFT, Copy, Recv, RecvReduce, Reduce, Round, Send, Side
-from .progress import receive, wait_all
+from .progress import receive, waiter
+from .waiting import SPIN
 
 Values: TypeAlias = dict[tuple[str, int], Any]
 """(space, block) -> object."""
@@ -16,16 +17,24 @@ Values: TypeAlias = dict[tuple[str, int], Any]
 BinaryOperator: TypeAlias = Callable[[Any, Any], Any]
 
 
-def play(comm: MPI.Intracomm, rounds: Iterable[Round], values: Values, op: BinaryOperator) -> None:
+def play(
+    comm: MPI.Intracomm,
+    rounds: Iterable[Round],
+    values: Values,
+    op: BinaryOperator,
+    mode: str = SPIN,
+) -> None:
     """Run one rank's rounds, with tag 0; ``values`` begins as the contract's start.
 
-    Objects are combined as ``op(left, right)``; exceptions of it propagate.
+    Objects are combined as ``op(left, right)``; exceptions of it propagate.  ``mode``: how to wait.
     """
     for steps in rounds:
-        _play_round(comm, steps, values, op)
+        _play_round(comm, steps, values, op, mode)
 
 
-def _play_round(comm: MPI.Intracomm, steps: Round, values: Values, op: BinaryOperator) -> None:
+def _play_round(
+    comm: MPI.Intracomm, steps: Round, values: Values, op: BinaryOperator, mode: str
+) -> None:
     """Send, receive, combine, then the local steps."""
     requests = [
         comm.isend([values[step.space, block] for block in step.blocks], step.peer, 0)
@@ -33,9 +42,11 @@ def _play_round(comm: MPI.Intracomm, steps: Round, values: Values, op: BinaryOpe
         if isinstance(step, Send)
     ]
     arrivals = [
-        (step, receive(comm, step.peer, 0)) for step in steps if isinstance(step, Recv | RecvReduce)
+        (step, receive(comm, step.peer, 0, mode))
+        for step in steps
+        if isinstance(step, Recv | RecvReduce)
     ]
-    wait_all(requests)
+    waiter(mode)(requests)
     for arrival, objects in arrivals:
         side = arrival.side if isinstance(arrival, RecvReduce) else None
         _take(values, arrival.space, arrival.blocks, objects, side, op)

@@ -6,6 +6,9 @@ that were all made ready when the plan was.  Short messages go by compiled code 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from mpi4py import MPI
 
 from .binding import Binding, Bound, BoundRound, BoundStep
@@ -58,6 +61,12 @@ class Plan(Task):
         self.begin()
         self.register()
 
+    @staticmethod
+    def Startall(requests: Sequence[Any]) -> None:
+        """Start several, plans and MPI's persistent requests in any mixture."""
+        for request in requests:
+            request.Start()
+
     def begin(self) -> None:
         """Begin, for somebody who sees to the progress."""
         self._check_idle("Start")
@@ -94,6 +103,11 @@ class Plan(Task):
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if error is None:
             self.Free()
+
+    @property
+    def stage(self) -> int:
+        """The number of the round that is under way, -1 where none is."""
+        return self._at
 
     @property
     def scratch(self) -> int:

@@ -26,6 +26,9 @@ class Driver(Protocol):
     def wake(self) -> None:
         """A task of its own is under way now."""
 
+    def release(self) -> None:
+        """A communicator that wanted it is no more."""
+
 
 class Ways(NamedTuple):
     """How the tasks of a communicator wait, and what else advances them."""
@@ -178,9 +181,6 @@ def waiter(mode: str) -> Callable[[Sequence[Any]], None]:
         wait_alone(requests)
 
     return wait
-
-
-wait_all = waiter(SPIN)
 
 
 def receive(comm: MPI.Intracomm, source: int, tag: int, mode: str = SPIN) -> Any:

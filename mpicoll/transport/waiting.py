@@ -33,9 +33,11 @@ def wait_mode(comm: MPI.Intracomm, given: str | None = None) -> str:
     """How the ranks of a communicator wait: as told, or as the cores of this node need it.
 
     ``given`` comes first, then the environment variable ``MPICOLL_WAIT``; a word that is none of
-    ``MODES`` is a ``ValueError``.  Collective: nodes are told apart by MPI.
+    ``MODES`` is a ``ValueError``.  Collective where it is not given: nodes are told apart by MPI.
     """
     told = setting("wait", given, MODES)
+    if given is not None:
+        return given
     crowded = is_crowded(comm)
     return told or (YIELD if crowded else SPIN)
 
