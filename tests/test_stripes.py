@@ -22,7 +22,9 @@ VECTORS = [
 ]
 
 
-def striped(entry: Algorithm, rank: int, size: int, root: int, stripes: int) -> Program:
+def striped(
+    entry: Algorithm, rank: int, size: int, root: int, stripes: int, overlap: bool = False
+) -> Program:
     programs, begin = [], 0
     for count in split(COUNT, stripes):
         lay = layout(
@@ -32,12 +34,12 @@ def striped(entry: Algorithm, rank: int, size: int, root: int, stripes: int) -> 
         rounds = entry.schedule(rank, size, root, ordered=not entry.commutes)
         programs.append(place(rounds, lay.start, lay.end, lay.sizes))
         begin += count
-    return interleave(programs)
+    return interleave(programs, overlap)
 
 
-@pytest.mark.parametrize("stripes", [1, 2, 5, 30])
+@pytest.mark.parametrize(("stripes", "overlap"), [(1, 0), (2, 0), (5, 0), (30, 0), (3, 1), (30, 1)])
 @pytest.mark.parametrize("entry", VECTORS, ids=lambda entry: f"{entry.collective}-{entry.name}")
-def test_stripes_give_the_whole(entry: Algorithm, stripes: int) -> None:
+def test_stripes_give_the_whole(entry: Algorithm, stripes: int, overlap: int) -> None:
     for size in (1, 2, 5, 8):
         if entry.refusal(size) is not None:
             continue
@@ -45,7 +47,7 @@ def test_stripes_give_the_whole(entry: Algorithm, stripes: int) -> None:
         ranks = []
         for rank in range(size):
             send = np.array([f"<{rank}:{i}>" for i in range(COUNT)], object)
-            program = striped(entry, rank, size, root, stripes)
+            program = striped(entry, rank, size, root, stripes, bool(overlap))
             ranks.append(Rank(program, send, np.full(COUNT, POISON, object)))
         run(ranks, np.add)
         for rank, result in enumerate(ranks):
@@ -68,3 +70,14 @@ def test_scratch_is_that_of_the_stripes_in_flight() -> None:
     assert [striped(ring, rank, 2, 0, 1).scratch for rank in (0, 1)] == [11, 12]
     # 23 stripes of one element take 2 rounds each: two are in flight, block 0 of one element each.
     assert [striped(ring, rank, 2, 0, 23).scratch for rank in (0, 1)] == [0, 2]
+
+
+def test_overlapped_stripes_combine_while_others_are_under_way() -> None:
+    """Four stripes from rank 1 to rank 0: a message each in rounds 0 to 3, combined in the next
+    one's flight, so nothing is left to do after any round."""
+    entry = catalogue()["reduce"]["linear"]
+    program = striped(entry, 0, 2, 0, 4, overlap=True)
+    assert [len(exchange.receives) for exchange in program.rounds] == [1, 1, 1, 1, 0]
+    assert [len(exchange.during) for exchange in program.rounds] == [0, 1, 1, 1, 1]
+    assert not any(exchange.after for exchange in program.rounds)
+    assert program.scratch == 2 * 6  # two stripes of at most 6 of the 23 elements in flight

@@ -1,8 +1,8 @@
 """Stripes: a long vector is cut, and the same schedule runs on each part, a round apart.
 
-While one stripe's blocks are reduced the next one's are under way, a tree or a chain becomes a
-pipeline, and scratch is as small as the few stripes that are in flight, which fit the cache.
-Rounds are aligned over all ranks, so both ends of every message stand in the same merged round.
+A tree or a chain becomes a pipeline, and scratch is as small as the few stripes that are in flight,
+which fit the cache.  Rounds are aligned over all ranks, so both ends of every message stand in the
+same merged round.
 """
 
 from __future__ import annotations
@@ -11,29 +11,38 @@ from collections.abc import Sequence
 
 from .program import Combine, Exchange, Local, Memory, Message, Move, Program, Span
 
+FEWEST = 4
+"""The fewest stripes that are worth overlapping."""
 
-def interleave(programs: Sequence[Program]) -> Program:
+
+def interleave(programs: Sequence[Program], overlap: bool = False) -> Program:
     """One program of several: round k of stripe s is part of round k + s.
 
-    Stripes that are never in flight together share scratch.
+    ``overlap``: of round 2 k + s, and what is done after it is done while the messages of the next
+    one, which are other stripes', are under way: for schedules that keep every rank busy and
+    combine.  Stripes that are never in flight together share scratch.
     """
     if len(programs) == 1:
         return programs[0]
-    depth = max(len(program.rounds) for program in programs)
+    stride = 2 if overlap and len(programs) >= FEWEST else 1
+    depth = stride * max(len(program.rounds) for program in programs)
     scratch = max(program.scratch for program in programs)
     rounds = [Exchange() for _ in range(depth + len(programs) - 1)]
     for stripe, program in enumerate(programs):
         offset = stripe % depth * scratch
         for number, exchange in enumerate(program.rounds):
-            _merge(rounds[number + stripe], exchange, offset)
+            first = stride * number + stripe
+            _merge(rounds[first], exchange, offset)
+            later = rounds[first].after if stride == 1 else rounds[first + 1].during
+            later += [_shift_local(step, offset) for step in exchange.after]
     return Program(rounds, min(depth, len(programs)) * scratch)
 
 
 def _merge(into: Exchange, exchange: Exchange, offset: int) -> None:
+    """Add the messages of a round, and what is done while they are under way."""
     into.sends += [_shift_message(message, offset) for message in exchange.sends]
     into.receives += [_shift_message(message, offset) for message in exchange.receives]
     into.during += [_shift_local(step, offset) for step in exchange.during]
-    into.after += [_shift_local(step, offset) for step in exchange.after]
 
 
 def _shift_message(message: Message, offset: int) -> Message:
