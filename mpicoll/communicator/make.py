@@ -85,7 +85,7 @@ def _program(
         source = start and start.part(begin, length)
         programs.append(_place(case, source, end and end.part(begin, length), {}))
         begin += length
-    return interleave(programs)
+    return interleave(programs, overlap=_keeps_busy(case))
 
 
 def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]) -> Program:
@@ -95,3 +95,9 @@ def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[in
     rounds = entry.schedule(rank, size, root, ordered, nodes)
     empty_messages = entry.contract.idempotent
     return place_blocks(rounds, places.start, places.end, places.sizes, empty_messages)
+
+
+def _keeps_busy(case: Case) -> bool:
+    """Whether ranks combine and all are busy in all rounds: a pipeline would fill for longer."""
+    whole, busiest = case.entry.count(case.size), case.entry.rank_count(case.size)
+    return whole.reduced > 0 and whole == busiest
