@@ -1,15 +1,18 @@
 """A program for four ranks of MPICH: what betrays the algorithms of its collectives.
 
-Rank 0 prints as JSON, for 1 KiB and for 4 KiB each:
-allreduce: the sums of 1e16, 1, 1, -1e16 that came out.  Summed in pairs of neighbours they make 0;
-one after the other from rank 0, 1, 2 or 3 on, as a ring does in its blocks, 0, 2, 1 and 2.
-bcast: whether rank 1 has its vector before rank 3 takes part.  In a tree it has it from rank 0.
-reduce_scatter: the lengths of the vectors that an operator in Python got on rank 0.
+Its argument is what is expected of bcast, which says how long to wait.  Rank 0 prints as JSON:
+allreduce: the sums of 1e16, 1, 1, -1e16 that came out, of 1 KiB and of 4 KiB.  Summed in pairs of
+neighbours they make 0; one after the other from rank 0, 1, 2 or 3 on, as a ring does in its
+blocks, 0, 2, 1 and 2.
+bcast: for vectors of 1, 2, 3 ... KiB, whether rank 1 has its vector before rank 3 takes part, rank
+2 before rank 1, and rank 3 before rank 2.  Whoever has it so does not have it from there.
+reduce_scatter: the lengths of the vectors that an operator in Python got on rank 0, as allreduce.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from time import monotonic
 from typing import Any
 
@@ -18,28 +21,47 @@ from mpi4py import MPI
 
 COMM = MPI.COMM_WORLD
 
-PATIENCE = {1024: 0.3, 4096: 20.0}
-"""Seconds that rank 3 waits for word from rank 1 before it takes part, by size."""
+SIZES = (1024, 4096)
+
+PAIRS = ((1, 3), (2, 1), (3, 2))
+"""Who must have the vector before whom takes part."""
+
+PATIENCE = {True: 20.0, False: 0.3}
+"""Seconds that a rank waits for word from another before it takes part, as that is expected."""
 
 
-def allreduce(nbytes: int) -> list[float]:
+def allreduce() -> list[list[float]]:
+    return [_sums(nbytes) for nbytes in SIZES]
+
+
+def _sums(nbytes: int) -> list[float]:
     mine = np.full(nbytes // 8, [1e16, 1.0, 1.0, -1e16][COMM.rank])
     total = np.empty_like(mine)
     COMM.Allreduce(mine, total)
     return sorted(set(total.tolist()))
 
 
-def bcast(nbytes: int) -> bool:
+def bcast() -> list[list[bool]]:
+    every = json.loads(sys.argv[1])
+    return [
+        [_is_early(1024 * size, pair, wait) for pair, wait in zip(PAIRS, waits, strict=True)]
+        for size, waits in enumerate(every, 1)
+    ]
+
+
+def _is_early(nbytes: int, pair: tuple[int, int], expected: bool) -> bool:
+    """Whether the first of a pair has a vector of rank 0 before the second takes part."""
+    first, second = pair
     vector = np.full(nbytes // 8, float(COMM.rank))
     COMM.Barrier()
-    early = _hears_from(1, PATIENCE[nbytes]) if COMM.rank == 3 else False
+    early = _hears_from(first, PATIENCE[expected]) if COMM.rank == second else False
     COMM.Bcast(vector)
     assert not vector.any()
-    if COMM.rank == 1:
-        COMM.send(None, 3, 7)
-    if COMM.rank == 3:
-        COMM.recv(source=1, tag=7)
-    return bool(COMM.bcast(early, 3))
+    if COMM.rank == first:
+        COMM.send(None, second, 7)
+    if COMM.rank == second:
+        COMM.recv(source=first, tag=7)
+    return bool(COMM.bcast(early, second))
 
 
 def _hears_from(rank: int, seconds: float) -> bool:
@@ -51,7 +73,11 @@ def _hears_from(rank: int, seconds: float) -> bool:
     return False
 
 
-def reduce_scatter(nbytes: int) -> list[int]:
+def reduce_scatter() -> list[list[int]]:
+    return [_lengths(nbytes) for nbytes in SIZES]
+
+
+def _lengths(nbytes: int) -> list[int]:
     lengths = list[int]()
 
     def add(left: Any, right: Any, datatype: MPI.Datatype) -> None:
@@ -67,11 +93,9 @@ def reduce_scatter(nbytes: int) -> list[int]:
 
 
 def main() -> None:
-    found = {test.__name__: [test(n) for n in PATIENCE] for test in TESTS}
+    found = {test.__name__: test() for test in (allreduce, bcast, reduce_scatter)}
     if COMM.rank == 0:
         print(json.dumps(found))
 
-
-TESTS = (allreduce, bcast, reduce_scatter)
 
 main()

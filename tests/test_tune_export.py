@@ -180,20 +180,28 @@ def test_open_mpi_sends_the_messages_of_the_winners(
 def test_mpich_runs_the_winners(
     tmp_path: Path, mpiexec: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each collective in one algorithm up to 1 KiB and in another beyond."""
+    """Each collective in one algorithm up to 1 KiB and in others beyond."""
+    trees = ["scatter_allgather", "binomial", "linear", "chain:stripes=2", "binary_tree"]
     made = tuning(
         allreduce=[Winner(1024, "ring"), Winner(4096, "recursive_doubling")],
-        bcast=[Winner(1024, "scatter_allgather"), Winner(4096, "binomial")],
+        bcast=[Winner(1024 * size, name) for size, name in enumerate(trees, 1)],
         reduce_scatter=[Winner(1024, "pairwise"), Winner(4096, "recursive_halving")],
     )
     rules = tmp_path / "rules.json"
     rules.write_text(mpich.export(made)[0])
     monkeypatch.setenv("MPIR_CVAR_DEVICE_COLLECTIVES", "none")
     monkeypatch.setenv("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE", str(rules))
-    ran = mpiexec(RANKS, str(HERE / "selections.py"))
+    early = [
+        [False, False, False],  # all exchange their parts
+        [True, True, False],  # 0 sends to 1 and 2, 2 to 3
+        [True, True, True],
+        [True, False, False],  # 0, 1, 2, 3
+        [True, True, True],  # 0 sends to 1 and 2, 1 to 3
+    ]
+    ran = mpiexec(RANKS, str(HERE / "selections.py"), json.dumps(early))
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == {
         "allreduce": [[0.0, 1.0, 2.0], [0.0]],
-        "bcast": [False, True],
+        "bcast": early,
         "reduce_scatter": [[32, 32, 32], [256, 128]],
     }

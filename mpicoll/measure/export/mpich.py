@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -58,37 +59,87 @@ BY_SIZE = {
 }
 """How the size is called in the conditions; others have rules without sizes."""
 
-_BLOCK = {
-    "pairwise": Leaf("pairwise", commutes=True),
-    "recursive_halving": Leaf("recursive_halving", commutes=True),
-    "recursive_doubling": Leaf("recursive_doubling"),
+MOST = (1 << 31) - 1
+"""The largest number that MPICH reads from a condition."""
+
+Make = Callable[[Algorithm, int, int], Leaf | None]
+"""(algorithm, ranks, bytes) -> leaf."""
+
+
+def _leaf_of(name: str, commutes: bool = False, splits: bool = False) -> Make:
+    return lambda entry, ranks, nbytes: Leaf(name, commutes, splits)
+
+
+def _radix_of(name: str, commutes: bool = False) -> Make:
+    """An algorithm of any radix."""
+
+    def make(entry: Algorithm, ranks: int, nbytes: int) -> Leaf:
+        radix = entry.settings(ranks)["radix"]
+        return Leaf(name, commutes, parameters=(f"k={radix}",))
+
+    return make
+
+
+def _bruck(entry: Algorithm, ranks: int, nbytes: int) -> Leaf:
+    radix = entry.settings(ranks)["radix"]
+    return Leaf("brucks") if radix == 2 else Leaf("k_brucks", parameters=(f"k={radix}",))
+
+
+def _scatter_allgather(entry: Algorithm, ranks: int, nbytes: int) -> Leaf:
+    """As ours, recursive doubling at a power of two, else round the ring."""
+    doubles = ranks == largest_power_of_two(ranks)
+    return Leaf(f"scatter_{'recursive_doubling' if doubles else 'ring'}_allgather")
+
+
+def _star(entry: Algorithm, ranks: int, nbytes: int) -> Leaf:
+    """A tree of which all ranks are children of the root."""
+    return Leaf("tree", parameters=("tree_type=kary", f"k={ranks - 1}", "is_non_blocking=1"))
+
+
+def _pipeline(children: int) -> Make:
+    """A tree through which a vector goes in as many chunks as ours has stripes."""
+
+    def make(entry: Algorithm, ranks: int, nbytes: int) -> Leaf:
+        chunk = max(1, ceil(nbytes / entry.options.get("stripes", 1)))
+        tree = ("tree_type=kary", f"k={children}", "is_non_blocking=0")
+        chunks = (f"chunk_size={min(chunk, MOST)}", "recv_pre_posted=0")
+        return Leaf("pipelined_tree", parameters=tree + chunks)
+
+    return make
+
+
+_BLOCK: dict[str, Make] = {
+    "pairwise": _leaf_of("pairwise", commutes=True),
+    "recursive_halving": _leaf_of("recursive_halving", commutes=True),
+    "recursive_doubling": _leaf_of("recursive_doubling"),
 }
 
-THEIRS: dict[str, tuple[str, dict[str, Leaf]]] = {
-    "allgather": ("allgather", {
-        "ring": Leaf("ring"), "recursive_doubling": Leaf("recursive_doubling"),
-        "bruck": Leaf("brucks"),
-    }),
+_DOUBLING = {"recursive_doubling": _leaf_of("recursive_doubling")}
+
+THEIRS: dict[str, tuple[str, dict[str, Make]]] = {
+    "allgather": ("allgather", {"ring": _leaf_of("ring"), "bruck": _bruck, **_DOUBLING}),
     "allreduce": ("allreduce", {
-        "ring": Leaf("ring", commutes=True, splits=True),
-        "recursive_doubling": Leaf("recursive_doubling"),
-        "rabenseifner": Leaf("reduce_scatter_allgather", commutes=True, splits=True),
+        "ring": _leaf_of("ring", commutes=True, splits=True),
+        "recursive_multiplying": _radix_of("recursive_multiplying", commutes=True),
+        "rabenseifner": _leaf_of("reduce_scatter_allgather", commutes=True, splits=True),
+        **_DOUBLING,
     }),
     "alltoall": ("alltoall", {
-        "linear": Leaf("scattered"), "pairwise": Leaf("pairwise"), "bruck": Leaf("brucks"),
+        "linear": _leaf_of("scattered"), "pairwise": _leaf_of("pairwise"), "bruck": _bruck,
     }),
-    "barrier": ("barrier", {"dissemination": Leaf("k_dissemination", parameters=("k=2",))}),
+    "barrier": ("barrier", {"dissemination": _radix_of("k_dissemination")}),
     "bcast": ("bcast", {
-        "binomial": Leaf("binomial"), "scatter_allgather": Leaf("scatter_ring_allgather"),
+        "linear": _star, "binomial": _leaf_of("binomial"), "chain": _pipeline(1),
+        "binary_tree": _pipeline(2), "scatter_allgather": _scatter_allgather,
     }),
-    "exscan": ("exscan", {"recursive_doubling": Leaf("recursive_doubling")}),
+    "exscan": ("exscan", _DOUBLING),
     "reduce": ("reduce", {
-        "binomial": Leaf("binomial"),
-        "rabenseifner": Leaf("reduce_scatter_gather", commutes=True, splits=True),
+        "binomial": _leaf_of("binomial"),
+        "rabenseifner": _leaf_of("reduce_scatter_gather", commutes=True, splits=True),
     }),
     "reduce_scatter": ("reduce_scatter", _BLOCK),
     "reduce_scatter_block": ("reduce_scatter", _BLOCK),
-    "scan": ("scan", {"recursive_doubling": Leaf("recursive_doubling")}),
+    "scan": ("scan", _DOUBLING),
 }  # fmt: skip
 """MPICH's collectives: ours, and what each of our algorithms is there."""
 
@@ -101,10 +152,10 @@ def export(tuning: Tuning, rules: Tree | None = None) -> tuple[str, list[str]]:
     """
     tree = dict(library_rules() if rules is None else rules)
     ranks, notes = len(tuning.nodes), list[str]()
-    for name, (ours, leaves) in THEIRS.items():
+    for name, (ours, makes) in THEIRS.items():
         own = tree.get(f"collective={name}")
         if ours in tuning.winners and own is not None:
-            translate = partial(_translate, leaves, ranks)
+            translate = partial(_translate, makes, ranks)
             found, told = segments(ours, tuning.winners[ours], translate)
             notes += [note if name == ours else f"{name}, {note}" for note in told]
             tree[f"collective={name}"] = _with_winners(name, own, ranks, found)
@@ -130,13 +181,9 @@ def _trees(image: bytes) -> list[Tree]:
     return [json.loads(text) for text in texts if b'"algorithm=MPIR_' in text]
 
 
-def _translate(leaves: dict[str, Leaf], ranks: int, entry: Algorithm, nbytes: int) -> Leaf | None:
-    if entry.settings(ranks).get("radix", 2) != 2:
-        return None
-    if (entry.collective, entry.base) == ("bcast", "scatter_allgather"):
-        doubles = ranks == largest_power_of_two(ranks)
-        return Leaf("scatter_recursive_doubling_allgather") if doubles else leaves[entry.base]
-    return leaves.get(entry.base)
+def _translate(makes: dict[str, Make], ranks: int, entry: Algorithm, nbytes: int) -> Leaf | None:
+    make = makes.get(entry.base)
+    return make(entry, ranks, nbytes) if make else None
 
 
 def _with_winners(name: str, own: Tree, ranks: int, found: Sequence[Segment[Leaf]]) -> Tree:
@@ -154,7 +201,8 @@ def _sizes(name: str, intra: Tree, ranks: int, found: Sequence[Segment[Leaf]]) -
     if name not in BY_SIZE:
         return trees[0] if len(trees) == 1 else intra
     blocks = ranks if name == "alltoall" else 1
-    limits = [f"<={segment.up_to // blocks}" for segment in found[:-1]] + ["=any"]
+    ends = [min(segment.up_to // blocks, MOST) for segment in found[:-1]]
+    limits = [*(f"<={end}" for end in ends), "=any"]
     return {f"{BY_SIZE[name]}{limit}": tree for limit, tree in zip(limits, trees, strict=True)}
 
 
@@ -162,10 +210,8 @@ def _leaf(name: str, intra: Tree, leaf: Leaf | None) -> Tree:
     """An algorithm behind the conditions that it needs; MPICH's own rules where they fail."""
     if leaf is None:
         return intra
-    tree: Tree = {}
-    for parameter in reversed(leaf.parameters):
-        tree = {parameter: tree}
-    tree = {f"algorithm=MPIR_{name.capitalize()}_intra_{leaf.name}": tree}
+    parameters: Tree = {parameter: {} for parameter in leaf.parameters}
+    tree: Tree = {f"algorithm=MPIR_{name.capitalize()}_intra_{leaf.name}": parameters}
     if leaf.splits:
         tree = {
             "is_op_built_in=yes": {"count<pow2": intra, "count=any": tree},

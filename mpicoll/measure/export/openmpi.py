@@ -55,8 +55,13 @@ def _scatter_allgather(entry: Algorithm, ranks: int, nbytes: int) -> Rule:
     return Rule(8 if ranks == largest_power_of_two(ranks) else 9)
 
 
-def _bruck(entry: Algorithm, ranks: int, nbytes: int) -> Rule | None:
-    return Rule(3) if entry.settings(ranks).get("radix", 2) == 2 else None
+def _binary(number: int) -> Make:
+    """An algorithm that is there with radix 2 alone."""
+    return lambda entry, ranks, nbytes: Rule(number) if _radix(entry, ranks) == 2 else None
+
+
+def _radix(entry: Algorithm, ranks: int) -> int:
+    return entry.settings(ranks)["radix"]
 
 
 def _stripes(entry: Algorithm) -> int:
@@ -70,16 +75,18 @@ def _part(nbytes: int, parts: int) -> int:
 
 THEIRS: dict[str, tuple[str, int, dict[str, Make]]] = {
     "allgather": ("allgather", 0, {
-        "bruck": _number(2), "recursive_doubling": _number(3), "ring": _number(4),
+        "bruck": _binary(2), "recursive_doubling": _number(3), "ring": _number(4),
         "neighbor_exchange": _number(5),
     }),
     "allreduce": ("allreduce", 2, {
         "star": _number(1), "recursive_doubling": _number(3), "ring": _ring,
         "rabenseifner": _number(6),
     }),
-    "alltoall": ("alltoall", 3, {"linear": _number(1), "pairwise": _number(2), "bruck": _bruck}),
+    "alltoall": ("alltoall", 3, {
+        "linear": _number(1), "pairwise": _number(2), "bruck": _binary(3),
+    }),
     "barrier": ("barrier", 6, {
-        "linear": _number(1), "dissemination": _number(4), "tree": _number(6),
+        "linear": _number(1), "dissemination": _binary(4), "tree": _number(6),
     }),
     "bcast": ("bcast", 7, {
         "linear": _number(1), "chain": _pipeline(3), "binary_tree": _pipeline(5),
