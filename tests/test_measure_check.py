@@ -100,6 +100,8 @@ def test_one_rank_is_right(collective: str) -> None:
 def test_who_runs_a_case() -> None:
     assert contenders(CASE, 3, None)[:2] == ["vendor", "auto"]
     assert contenders(CASE, 3, ["ring", "star"]) == ["star", "ring"]
+    assert contenders(CASE, 3, ["ring:stripes=2", "bruck:radix=4"]) == ["ring:stripes=2"]
+    assert {"recursive_multiplying", "recursive_multiplying:radix=5"} < {*contenders(CASE, 3, None)}
     ordered = Case("allreduce", "Allreduce", (5,), "complex64", "affine")
     assert "vendor" not in contenders(ordered, 3, None)
     assert "ring" not in contenders(ordered, 3, None)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from ..communicator import Communicator
 from ..schedule import VENDOR, serving
 from .cases import AUTO, Case
-from .matrix import Probe
+from .matrix import Probe, variants
 from .trial import Trial
 
 PATIENCE = 60.0
@@ -41,11 +41,14 @@ class Tally:
 def contenders(case: Case, size: int, wanted: Sequence[str] | None) -> list[str]:
     """What runs a case: the vendor where it can be trusted, the automatic choice, all that serve.
 
-    With ``wanted``, those alone.
+    Those with a radix run in a second one too.  With ``wanted``, those alone.
     """
-    served = [one.name for one in serving(case.collective, size, case.commutes, case.equal_counts)]
-    every = [*([VENDOR] if case.distrust is None else []), AUTO, *served]
-    return [name for name in every if wanted is None or name in wanted]
+    others = [*([VENDOR] if case.distrust is None else []), AUTO]
+    served = serving(case.collective, size, case.commutes, case.equal_counts)
+    if wanted is None:
+        return [*others, *(name for one in served for name in variants(one))]
+    asked = (name for one in served for name in wanted if name.partition(":")[0] == one.name)
+    return [*(name for name in others if name in wanted), *asked]
 
 
 def check(

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import cycle, product
 
-from ..schedule import CONTRACTS, Cut
+from ..schedule import CONTRACTS, Algorithm, Cut
 from ..schedule.steps import split
 from .cases import METHODS, Case, can_be_in_place
 from .patterns import DTYPES, OPERATIONS
 
 MODES = ("blocking", "nonblocking", "persistent")
 """The ways to call a collective."""
+
+RADIX = 5
+"""One that is no algorithm's own, and no power of two."""
 
 SOME = 13
 MANY = 1000
@@ -37,6 +40,11 @@ def probes(collective: str, size: int, quick: bool = False) -> list[Probe]:
     types = (Probe(case, (next(turns),)) for case in _types(collective, size))
     every = list(dict.fromkeys((*shapes, *types)))
     return every[::2] if quick else every
+
+
+def variants(entry: Algorithm) -> list[str]:
+    """The names by which an algorithm is checked: its own, and where it has a radix, another."""
+    return [entry.name, *([entry.variant(radix=RADIX).name] if "radix" in entry.choices else [])]
 
 
 def _shapes(collective: str, size: int) -> Iterator[Case]:
