@@ -105,12 +105,11 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     # -- life
 
     def free(self) -> None:
-        """Free what this object made: collective, and safe to call twice."""
-        self._kept.free()
-        traffic, self._traffic = self._traffic, []
-        if traffic and self._ways.driver is not None:
-            self._ways.driver.release()
-        for comm in traffic:
+        """Free what this object made: collective, and safe to call twice.
+
+        Requests that are under way are completed first.
+        """
+        for comm in self._taken():
             comm.Free()
         if self._owner and self != MPI.COMM_NULL:
             super().Free()
@@ -122,13 +121,19 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
 
     def Disconnect(self) -> None:
         """As ``Free``, once all that is under way on the communicator itself is complete."""
-        self._kept.free()
-        traffic, self._traffic = self._traffic, []
-        if traffic and self._ways.driver is not None:
-            self._ways.driver.release()
-        for comm in traffic:
+        for comm in self._taken():
             comm.Disconnect()
         super().Disconnect()
+
+    def _taken(self) -> list[MPI.Intracomm]:
+        """The duplicates, which nothing uses any more; none from the second time on."""
+        if self._traffic:
+            Request.complete_all(self)
+            self._kept.free()
+            if self._ways.driver is not None:
+                self._ways.driver.release()
+        traffic, self._traffic = self._traffic, []
+        return traffic
 
     def __enter__(self) -> Communicator:
         return self

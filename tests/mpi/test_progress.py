@@ -157,7 +157,8 @@ def test_the_thread_ends_with_the_last_that_asked_for_it() -> None:
     request = second.Iallreduce(np.array([1.0]), late)
     second.free()
     assert "mpicoll-progress" not in threads()
-    assert request.Wait() and late[0] == SIZE
+    assert request.done and late[0] == SIZE
+    assert request.Wait()
 
 
 @pytest.mark.parametrize("mode", ["spin", "yield", "sleep"])
