@@ -10,9 +10,10 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import TypeAlias, cast
 
 import numpy as np
 from mpi4py import MPI
@@ -22,26 +23,45 @@ from .datatypes import Array
 from .table import COPY, START, WAIT, combining
 from .waiting import SPIN
 
+Kernel: TypeAlias = Callable[[int], int]
+"""Walks the table at an address and returns MPI's error code."""
+
 LARGEST = 1 << 18
 """The most bytes of a stretch that compiled code combines or copies; beyond, NumPy is as fast."""
 
 
 def compiled_steps(rounds: Sequence[BoundRound], binding: Binding) -> list[BoundStep] | None:
     """The whole replay as one step, or None where it must be interpreted."""
-    if not rounds or binding.ways.wait != SPIN or not available() or not _serves(rounds, binding):
+    replay = kernel() if rounds and binding.ways.wait == SPIN else None
+    if replay is None or not _serves(rounds, binding):
         return None
-    table = _Table(rounds, binding)
+    table = _Table(replay, rounds, binding)
     walk: list[BoundStep] = [(table.run, ())]
     return [*((hook, ()) for hook in binding.load), *walk, *((hook, ()) for hook in binding.store)]
 
 
 @cache
-def available() -> bool:
-    """Whether Numba is there, and not forbidden by ``MPICOLL_JIT=0``."""
+def kernel() -> Kernel | None:
+    """The compiled walk; None where Numba is not or does not work, or ``MPICOLL_JIT=0`` forbids it.
+
+    Its first use on a machine compiles it, some seconds; after that it is loaded from a file.
+    """
     wanted = os.environ.get("MPICOLL_JIT", "1")
     if wanted not in ("0", "1"):
         raise ValueError(f"MPICOLL_JIT={wanted!r}: expected 0 (never) or 1 (where Numba is)")
-    return wanted == "1" and importlib.util.find_spec("numba") is not None
+    if wanted == "0" or importlib.util.find_spec("numba") is None:
+        return None
+    try:
+        from .kernel import replay
+    except (ImportError, RuntimeError) as error:  # another NumPy than it wants; no place for files
+        warnings.warn(
+            f"plans are interpreted, since Numba does not work here: {error}; mend it, or say "
+            "MPICOLL_JIT=0",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    return cast(Kernel, replay)
 
 
 def _serves(rounds: Sequence[BoundRound], binding: Binding) -> bool:
@@ -57,7 +77,7 @@ def _serves(rounds: Sequence[BoundRound], binding: Binding) -> bool:
 class _Table:
     """A plan's rounds as numbers, and what keeps the memory behind them alive."""
 
-    def __init__(self, rounds: Sequence[BoundRound], binding: Binding) -> None:
+    def __init__(self, replay: Kernel, rounds: Sequence[BoundRound], binding: Binding) -> None:
         self._rounds = rounds
         self._handles: list[Array] = []
         self._operator = binding.operator.ufunc if binding.operator else None
@@ -66,7 +86,7 @@ class _Table:
         rows = [row for entry in rounds for row in self._rows(entry)]
         head = (len(rows) + 1, *_functions(), self._statuses.ctypes.data, 0)
         self._table = np.array([head, *rows], np.int64)
-        self._replay, self._address = kernel(), self._table.ctypes.data
+        self._replay, self._address = replay, self._table.ctypes.data
 
     def run(self) -> None:
         """Walk the table; raises ``MPI.Exception`` for what MPI returns."""
@@ -112,11 +132,3 @@ def _functions() -> tuple[int, int]:
         for function in (library.MPI_Startall, library.MPI_Waitall)
     )
     return start or 0, wait or 0
-
-
-@cache
-def kernel() -> Any:
-    """The compiled walk; its first call on a machine compiles it, some seconds."""
-    from .kernel import replay
-
-    return replay
