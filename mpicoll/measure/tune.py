@@ -27,7 +27,7 @@ from .words import size_words
 RUNS = LEAST + WARM_UP + 2
 """How often a contender runs at the least: repetitions, warm-up and two checks."""
 
-PATIENCE = 4
+PATIENCE = 2
 """A size that would take so many times its share of the time is not measured."""
 
 
@@ -106,33 +106,46 @@ class Search:
     def verdicts(self, announce: Callable[[str], None]) -> Iterator[list[Verdict]]:
         """Those of one collective after another, in the time of the settings; collective.
 
-        The time that is left is shared by the sizes that are left; each is announced beforehand.
+        The time that is left is shared by the collectives that are left, and within each by the
+        sizes that are left; each size is announced beforehand.
         """
         cases = self.settings.cases(self.comm.Get_size())
-        end, left = perf_counter() + self.settings.time(len(cases)), len(cases)
-        for name in self.settings.collectives:
-            found = []
-            for case in (one for one in cases if one.collective == name):
+        end = perf_counter() + self.settings.time(len(cases))
+        names = self.settings.collectives
+        for done, name in enumerate(names):
+            own = [case for case in cases if case.collective == name]
+            until = end - (end - perf_counter()) * (1 - 1 / (len(names) - done))
+            found, late = list[Verdict](), 0.0
+            for case in own:
                 announce(f"{name} {size_words(case.nbytes)}")
-                share = max(0.0, end - perf_counter()) / left
-                found.append(self._size(case, self.comm.vendor.bcast(share)))
-                left -= 1
+                share = max(0.0, until - perf_counter()) / (len(own) - len(found))
+                verdict, late = self._size(case, self.comm.vendor.bcast(share), late)
+                found.append(verdict)
             yield found
 
-    def _size(self, case: Case, seconds: float) -> Verdict:
+    def _size(self, case: Case, seconds: float, late: float) -> tuple[Verdict, float]:
+        """The verdict of one size, and the mean of the seconds that a run took beyond the model's.
+
+        ``late``: that of the size before it, by which this one's time is foreseen.
+        """
         chooser = Chooser(self.comm.nodes, self.comm.tuning)
         model = chooser.choose(query_of(case)).algorithm.name
-        found = affordable(candidates(chooser, case), seconds, RUNS)
-        needed = RUNS * sum(price for _, price in found)
+        every = [(name, price + late) for name, price in candidates(chooser, case)]
+        found = dict(affordable(every, seconds, RUNS))
+        needed = RUNS * sum(found.values())
         if needed > PATIENCE * seconds:
             reason = f"it would take {needed:.3g} s, and {seconds:.3g} s are left for it"
-            return Verdict(case, Winner(case.nbytes, model), model, skipped=reason)
-        wanted = replace(self.settings, algorithms=tuple(name for name, _ in found))
-        timings = cell(self.comm, wanted, case, seconds)
+            return Verdict(case, Winner(case.nbytes, model), model, skipped=reason), late
+        timings = cell(self.comm, replace(self.settings, algorithms=tuple(found)), case, seconds)
         chief = self.comm.rank == 0
         verdict = judge(case, timings, model, self.noise_us, self.allow_vendor) if chief else None
         agreed: Verdict = self.comm.vendor.bcast(verdict)
-        return agreed
+        beyond = [
+            agreed.winner.times[name] * 1e-6 - (price - late)
+            for name, price in found.items()
+            if name in agreed.winner.times
+        ]
+        return agreed, max(0.0, sum(beyond) / len(beyond)) if beyond else late
 
 
 def with_winners(tuning: Tuning, verdicts: Sequence[Verdict]) -> Tuning:
