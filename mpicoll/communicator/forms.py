@@ -69,13 +69,15 @@ def forms(name: str, bind: Bind) -> tuple[Method, Method, Method]:
     def persistent(self: Communicator, *args: Any, **kwargs: Any) -> Plan | VendorPlan:
         algorithm, deterministic = _take_choice(kwargs)
         kwargs.pop("info", None)
+        plan: Plan | VendorPlan
         if _is_vendor(self, collective, algorithm, deterministic):
             methods = (getattr(self.vendor, method) for method in (name, nonblocking_name))
             block, begin = (partial(method, *args, **kwargs) for method in methods)
-            return VendorPlan(block, begin)
-        call, channel = bind(self, *args, **kwargs), self._persistent_channel()
-        plans = self._plans(call, algorithm, deterministic, channel, persistent=True)
-        plan: Plan | VendorPlan = next(plans)
+            plan = VendorPlan(block, begin)
+        else:
+            call, channel = bind(self, *args, **kwargs), self._persistent_channel()
+            plan = next(self._plans(call, algorithm, deterministic, channel, persistent=True))
+        plan.ways = self._ways
         return plan
 
     _dress(blocking, bind, collective, name, "", "None")

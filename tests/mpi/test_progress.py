@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from mpi4py import MPI
 
 import mpicoll
+from mpicoll.transport.waiting import wait_mode
 
 pytestmark = pytest.mark.mpi
 
@@ -180,6 +182,27 @@ def test_every_way_of_waiting_gives_the_same(mode: str) -> None:
                 got[:] = 0
                 plan.Start()
                 assert plan.Wait() and got.tolist() == expected
+                assert plan.ways.wait == mode
+
+
+def test_ranks_yield_where_a_node_has_fewer_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MPI's own word on the node counts; here all ranks are on one, or each is on its own."""
+    monkeypatch.delenv("MPICOLL_WAIT", raising=False)
+    node = MPI.COMM_WORLD.Split_type(MPI.COMM_TYPE_SHARED)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {node.rank})
+    assert wait_mode(MPI.COMM_WORLD) == "spin"
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {max(1, node.rank)})
+    assert wait_mode(MPI.COMM_WORLD) == ("yield" if node.size > 1 else "spin")
+    node.Free()
+
+
+@needs_threads
+def test_the_vendor_s_plan_completes_by_itself_too(driven: Any) -> None:
+    got = np.zeros(1)
+    plan = driven.Allreduce_init(np.array([driven.rank + 1.0]), got, algorithm="vendor")
+    plan.Start()
+    until(lambda: plan.done)
+    assert got[0] == TOTAL and plan.Wait()
 
 
 def test_words_that_mean_nothing() -> None:
