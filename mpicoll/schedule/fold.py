@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from .steps import (
     Blocks,
-    Round,
     Rounds,
     ceil_log2,
     largest_power_of_two,
@@ -68,21 +67,21 @@ class Fold:
         """The other rank of the pair, or None where there is none."""
         return next((other for other in self.members(self.behind(rank)) if other != rank), None)
 
-    def enter(self, rank: int, blocks: Blocks) -> Round:
-        """The round in which each extra hands its blocks to its partner."""
+    def enter(self, rank: int, blocks: Blocks) -> Rounds:
+        """The round in which each extra hands its blocks to its partner, where there are extras."""
         partner = self.partner(rank)
-        if partner is None:
-            return []
-        if self.acts(rank):
-            return [recv_reduce(partner, blocks, sides(rank, partner))]
-        return [send(partner, blocks)]
+        if partner is not None and self.acts(rank):
+            yield [recv_reduce(partner, blocks, sides(rank, partner))]
+        elif self.rest:
+            yield [] if partner is None else [send(partner, blocks)]
 
-    def leave(self, rank: int, blocks: Blocks) -> Round:
-        """The round in which each extra gets its blocks back."""
+    def leave(self, rank: int, blocks: Blocks) -> Rounds:
+        """The round in which each extra gets its blocks back, where there are extras."""
         partner = self.partner(rank)
-        if partner is None:
-            return []
-        return [send(partner, blocks) if self.acts(rank) else recv(partner, blocks)]
+        if partner is not None:
+            yield [send(partner, blocks) if self.acts(rank) else recv(partner, blocks)]
+        elif self.rest:
+            yield []
 
     def half(self, virtual: int, level: int) -> range:
         """The blocks, of P, that a virtual rank still answers for after a level of ``halve``."""

@@ -77,13 +77,13 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     """
     fold = Fold(size)
     me = fold.behind(rank)
-    yield fold.enter(rank, (0,))
+    yield from fold.enter(rank, (0,))
     for level in range(ceil_log2(fold.power)):
         peer = me ^ (1 << level)
         there = fold.actual(peer)
         exchange: Round = [send(there, 0), recv_reduce(there, 0, sides(me, peer))]
         yield exchange if fold.acts(rank) else []
-    yield fold.leave(rank, (0,))
+    yield from fold.leave(rank, (0,))
 
 
 _MULTIPLYING = "sum(f - 1 for f in factors(p, radix)) + {} * (smooth(p, radix) < p)"
@@ -106,13 +106,13 @@ def recursive_multiplying(rank: int, size: int, radix: int) -> Rounds:
     """
     fold = Fold(size, target=smooth(size, radix))
     me, distance = fold.behind(rank), 1
-    yield fold.enter(rank, (0,))
+    yield from fold.enter(rank, (0,))
     for factor in factors(size, radix):
         first = me - me // distance % factor * distance
         group = [fold.actual(first + i * distance) for i in range(factor)]
         yield from among(rank, [group], allgather_reduce, lambda team: [(0,)])
         distance *= factor
-    yield fold.leave(rank, (0,))
+    yield from fold.leave(rank, (0,))
 
 
 @algorithm(
@@ -132,13 +132,13 @@ def rabenseifner(rank: int, size: int) -> Rounds:
     """
     fold = Fold(size)
     everything = tuple(range(fold.power))
-    yield fold.enter(rank, everything)
+    yield from fold.enter(rank, everything)
     if fold.acts(rank):
         yield from halve(fold, rank)
         yield from double(fold, rank)
     else:
         yield from ([] for _ in range(2 * ceil_log2(fold.power)))
-    yield fold.leave(rank, everything)
+    yield from fold.leave(rank, everything)
 
 
 @algorithm(

@@ -120,7 +120,7 @@ def rabenseifner(rank: int, size: int, root: int) -> Rounds:
     Source: Rabenseifner, ICCS 2004.
     """
     fold = Fold(size, keep=root)
-    yield fold.enter(rank, tuple(range(fold.power)))
+    yield from fold.enter(rank, tuple(range(fold.power)))
     if fold.acts(rank):
         yield from halve(fold, rank)
         yield from _gather_halves(fold, rank, root)

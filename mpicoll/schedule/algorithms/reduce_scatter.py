@@ -58,7 +58,7 @@ def recursive_halving(rank: int, size: int) -> Rounds:
     """
     fold = Fold(size)
     me, distance = fold.behind(rank), fold.power // 2
-    yield fold.enter(rank, tuple(range(size)))
+    yield from fold.enter(rank, tuple(range(size)))
     while distance:
         peer = me ^ distance
         mine, theirs = me & -distance, peer & -distance
@@ -85,7 +85,7 @@ def recursive_doubling(rank: int, size: int) -> Rounds:
     """
     fold = Fold(size)
     me = fold.behind(rank)
-    yield fold.enter(rank, tuple(range(size)))
+    yield from fold.enter(rank, tuple(range(size)))
     for level in range(ceil_log2(fold.power)):
         distance = 1 << level
         peer = me ^ distance
