@@ -214,3 +214,19 @@ def test_under_a_launcher_it_counts_the_ranks(
     told = mpiexec(2, "-m", "mpicoll", "doctor")
     assert "ok       world         2 ranks" in told.stdout
     assert told.stdout.count("MPI library") == 1
+
+
+def test_how_plans_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = pytest.importorskip("mpicoll.transport.compiled").kernel
+    kernel.cache_clear()
+    monkeypatch.setenv("MPICOLL_JIT", "0")
+    finding = doctor._replay(MPICH)
+    assert finding.found.startswith("plans are interpreted (") and not finding.cure
+    kernel.cache_clear()
+    monkeypatch.setenv("MPICOLL_JIT", "1")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setitem(sys.modules, "mpicoll.transport.kernel", None)
+    broken = doctor._replay(MPICH)
+    assert "Numba does not work here" in broken.found
+    assert broken.cure == "mend it, or say MPICOLL_JIT=0"
+    kernel.cache_clear()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -79,7 +80,7 @@ def examine() -> Iterator[Finding]:
         return
     yield Finding("MPI library", f"{found['vendor']}: {found['path'] or 'file not seen'}")
     yield _launcher(found)
-    for part in (_world, _threads, _cores, _gpu):
+    for part in (_world, _threads, _cores, _replay, _gpu):
         yield part(found)
     mpi = sys.modules["mpi4py.MPI"]
     if mpi.Is_initialized() and mpi.COMM_WORLD.Get_size() > 1:
@@ -126,6 +127,22 @@ def _cores(found: dict[str, str]) -> Finding:
     here.Free()
     crowded = f"start at most {allowed} ranks a host, or give the job more cores"
     return Finding("cores", f"{allowed} for {ranks} on this host", crowded * (ranks > allowed))
+
+
+def _replay(found: dict[str, str]) -> Finding:
+    """Whether short plans are compiled; a Numba that does not work is a problem."""
+    from ..transport.compiled import kernel
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        walk = kernel()
+    if caught:
+        problem, _, cure = str(caught[0].message).rpartition("; ")
+        return Finding("replay", problem, cure)
+    if walk is not None:
+        return Finding("replay", "short plans are compiled by Numba")
+    why = "MPICOLL_JIT=0" if find_spec("numba") else "Numba is not installed: mpicoll[jit]"
+    return Finding("replay", f"plans are interpreted ({why})")
 
 
 def _mapping(world: MPI.Intracomm) -> Finding:
