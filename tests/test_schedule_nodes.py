@@ -131,6 +131,22 @@ def test_local_forms_are_the_schedules_own_count(entry: Algorithm) -> None:
         assert counted == pytest.approx(entry.local_count(size)[1:]), size
 
 
+@pytest.mark.parametrize("entry", [one for one in ENTRIES if "stripes" in one.choices], ids=name)
+def test_local_forms_of_the_rank_that_has_most(entry: Algorithm) -> None:
+    """The part inside its node, on two nodes and more."""
+    for size in range(5, 34):
+        root = size // 2 if entry.contract.rooted else 0
+        nbytes = 12 * entry.block_count(size)
+        sizes = even_blocks(entry, size, nbytes)
+        count = cost(entry, size, sizes, root)
+        moved = [*map(max, count.bytes_sent, count.bytes_received)]
+        busiest = inside(entry, moved.index(max(moved)), node_map(size), root, sizes)
+        messages, volume, reduced = map(sum, busiest)
+        both_ways = 1 + (entry.collective == "allreduce")  # its rounds up, then those down
+        counted = [messages / both_ways, volume / nbytes / both_ways, reduced / nbytes]
+        assert counted == pytest.approx(entry.local_rank_count(size)[1:]), size
+
+
 def inside(
     entry: Algorithm, rank: int, nodes: Sequence[int], root: int, sizes: list[int]
 ) -> tuple[list[int], list[int], list[int]]:
