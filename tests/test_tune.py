@@ -29,7 +29,7 @@ CHOOSER = Chooser((0, 0, 0, 0), Tuning(node=LINK))
 def timing(name: str, middle: float, spread: float = 1.0, wrong: int = 0) -> Timing:
     """Twenty-one samples around a median, in steps of a tenth of the spread."""
     samples = [middle + spread * step / 10 for step in range(-10, 11)]
-    return Timing(name, [] if wrong else samples, wrong)
+    return Timing(name, samples, wrong)
 
 
 def test_fit_finds_the_line() -> None:
@@ -76,6 +76,15 @@ def test_what_is_far_off_is_not_measured() -> None:
     names, prices = [name for name, _ in found], [price for _, price in found]
     assert names[0] == CHOOSER.choose(query_of(CASE)).algorithm.name and prices == sorted(prices)
     assert KEPT <= len(found) <= MOST and prices[-1] <= FACTOR * prices[0]
+
+
+def test_what_is_hopeless_is_not_measured() -> None:
+    """A root that sends n bytes to each of 63 others, where about n are enough."""
+    many = Chooser(range(64), Tuning(network=Machine(0.0, 1e-9, 0.0)))
+    bases = {
+        name.partition(":")[0] for name, _ in candidates(many, even_case("bcast", 1 << 16, 64))
+    }
+    assert "linear" not in bases and "chain" in bases
 
 
 def test_long_vectors_are_tried_in_other_numbers_of_stripes() -> None:

@@ -189,15 +189,17 @@ def test_it_runs_where_its_result_is_ours_alone(vendors: Communicator) -> None:
 
 def test_strided_memory_on_one_rank_alone_serves_the_vendor_too(vendors: Communicator) -> None:
     wide = np.full((4, 2), -1.0)
-    mine, total = np.full(4, 10.0**vendors.rank), wide[:, 1] if vendors.rank == 0 else np.zeros(4)
+    total = wide[::-1, 1] if vendors.rank == 0 else np.zeros(4)
+    mine, due = np.arange(4) + 10.0 * vendors.rank, SIZE * np.arange(4) + 10.0 * sum(range(SIZE))
     for _ in range(2):
+        total[:] = -2.0
         vendors.Allreduce(mine, total)
-        assert (total == sum(10.0**rank for rank in range(SIZE))).all()
-    assert vendors.rank or (wide[:, 0] == -1).all()
-    request = vendors.Iallreduce(mine, total[::-1])
+        assert (total == due).all()
+    total[:] = -2.0
+    request = vendors.Iallreduce(mine, total)
     assert request.algorithm == "vendor"
     request.Wait()
-    assert (total == sum(10.0**rank for rank in range(SIZE))).all()
+    assert (total == due).all() and (wide[:, 0] == -1.0).all()
 
 
 def test_a_plan_of_the_vendor_takes_its_input_anew(vendors: Communicator) -> None:
