@@ -135,9 +135,15 @@ class Task(ABC):
         """Do some work on it, if nobody is at it and it is under way; whether it is complete."""
         if not self._busy.acquire(blocking=False):
             return False
+        try:
+            return self.done or self._worked(work)
+        finally:
+            self._busy.release()
+
+    def _worked(self, work: Callable[[], bool]) -> bool:
         complete = True  # what raises never goes on
         try:
-            complete = self.done or work()
+            complete = work()
         except BaseException as error:
             self._error = error
             if not isinstance(error, Exception):
@@ -145,7 +151,6 @@ class Task(ABC):
         finally:
             if complete:
                 TASKS.pop(id(self), None)
-            self._busy.release()
         return complete
 
     def _raise(self) -> None:
