@@ -36,7 +36,8 @@ def candidates(chooser: Chooser, case: Case) -> list[tuple[str, float]]:
         for entry in chooser.candidates(query)
         for variant in _variants(chooser, entry, query)
     }
-    ranked = sorted(every.items(), key=lambda item: item[1])
+    model = chooser.choose(query).algorithm.name
+    ranked = sorted(every.items(), key=lambda item: (item[0] != model, item[1]))
     near = [item for item in ranked if item[1] <= FACTOR * ranked[0][1]]
     return max(near, ranked[:KEPT], key=len)[:MOST]
 

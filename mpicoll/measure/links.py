@@ -32,13 +32,14 @@ COMBINED = 1 << 18
 def fit(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """alpha and beta of t = alpha + beta n, for points (n, t); neither is negative.
 
-    Least squares of the relative errors, so that short messages count as much as long ones.
+    Least squares with each square over its t, between those of the errors, where long messages
+    alone would count, and those of the relative errors, where beta would be that of short ones.
     Raises ``ValueError`` for fewer than two sizes.
     """
     if len({nbytes for nbytes, _ in points}) < 2:
         raise ValueError(f"fit: got the points {list(points)}, expected two sizes or more")
     w, wn, wnn, wt, wnt = (
-        sum(nbytes**i * time**j / time**2 for nbytes, time in points)
+        sum(nbytes**i * time**j / time for nbytes, time in points)
         for i, j in ((0, 0), (1, 0), (2, 0), (0, 1), (1, 1))
     )
     beta = (w * wnt - wn * wt) / (w * wnn - wn * wn)
