@@ -128,7 +128,9 @@ CANONICAL = {
     ("allreduce", "reduce_bcast"): {2, 4, 8, 16},
     ("allreduce", "recursive_doubling"): {*range(2, 17)},
     ("allreduce", "rabenseifner"): {*range(2, 17)},
+    ("allreduce", "alltoall_allgather"): {*range(2, 17)},
     ("reduce_scatter", "recursive_doubling"): {*range(2, 17)},
+    ("reduce_scatter", "alltoall_reduce"): {*range(2, 17)},
     ("reduce_scatter", "reduce_scatterv"): {2, 4, 8, 16},
     ("scan", "recursive_doubling"): {*range(2, 17)},
     ("exscan", "recursive_doubling"): {*range(2, 17)},
@@ -136,7 +138,8 @@ CANONICAL = {
 """Where a result has the bits of the canonical tree, by construction.
 
 Folding makes that tree, so what folds, keeps rank order and doubles distances has it at any number
-of ranks; a binomial tree is balanced at powers of two only.
+of ranks, and so has what combines all vectors in one place as folding would; a binomial tree is
+balanced at powers of two only.
 """
 
 

@@ -8,7 +8,7 @@ from mpicoll.schedule import Machine, cost, cut, estimate, find
 from mpicoll.schedule.circulant import base_block, receive_order, skips
 from mpicoll.schedule.cost import MOST
 from mpicoll.schedule.fold import Fold
-from mpicoll.schedule.steps import LEFT, RIGHT, recv, recv_reduce, send, split
+from mpicoll.schedule.steps import LEFT, RIGHT, recv, recv_reduce, reduce, send, split
 
 
 def test_ring_on_5_ranks_as_on_paper() -> None:
@@ -59,6 +59,20 @@ def test_circulant_reduce_scatter_on_5_ranks_as_on_paper() -> None:
         [send(2, 2), recv_reduce(3, 0, LEFT)],
         [send(1, 1), recv_reduce(4, 0, LEFT)],
     )
+
+
+def test_alltoall_reduce_on_6_ranks_as_on_paper() -> None:
+    """Rank 3, the fold's pairs first: 0 1, then 2 3, then those two, 4 5, and all."""
+    (steps,) = find("reduce_scatter", "alltoall_reduce").schedule(3, 6)
+    assert steps[:5] == [send(4, 4), send(5, 5), send(0, 0), send(1, 1), send(2, 2)]
+    assert steps[5:10] == [recv(peer, 3, f"from_{peer}") for peer in (2, 1, 0, 5, 4)]
+    assert steps[10:] == [
+        reduce(3, "from_1", "from_0", RIGHT),
+        reduce(3, "from_2", "data", LEFT),
+        reduce(3, "from_0", "data", LEFT),
+        reduce(3, "from_5", "from_4", RIGHT),
+        reduce(3, "from_4", "data", RIGHT),
+    ]
 
 
 def test_bruck_allgather_on_3_ranks_as_on_paper() -> None:

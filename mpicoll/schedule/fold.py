@@ -8,11 +8,16 @@ is kept (Rabenseifner 2004; Thakur, Rabenseifner and Gropp 2005).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .steps import (
+    DATA,
+    LEFT,
+    RIGHT,
     Blocks,
     Rounds,
+    Step,
     ceil_log2,
     largest_power_of_two,
     recv,
@@ -20,6 +25,7 @@ from .steps import (
     send,
     sides,
 )
+from .steps import reduce as combine
 
 
 @dataclass(frozen=True)
@@ -115,3 +121,19 @@ def double(fold: Fold, rank: int) -> Rounds:
         peer = me ^ (1 << level)
         there = fold.actual(peer)
         yield [send(there, fold.half(me, level)), recv(there, fold.half(peer, level))]
+
+
+def combine_spaces(block: int, spaces: Sequence[str]) -> list[Step]:
+    """Combine what has come from all ranks, a space each, into ``DATA``, which is one of them.
+
+    The pairs of the fold first, then neighbours: the canonical tree.
+    """
+    fold, steps = Fold(len(spaces)), list[Step]()
+    level = [[spaces[rank] for rank in fold.members(virtual)] for virtual in range(fold.power)]
+    while level:
+        for lower, upper in (pair for pair in level if len(pair) == 2):
+            last = (lower, upper, LEFT) if upper == DATA else (upper, lower, RIGHT)
+            steps.append(combine(block, *last))
+        held = [DATA if DATA in pair else pair[0] for pair in level]
+        level = [held[i : i + 2] for i in range(0, len(held), 2)] if len(held) > 1 else []
+    return steps

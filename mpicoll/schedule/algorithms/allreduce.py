@@ -230,6 +230,25 @@ def hierarchical(rank: int, size: int, blocks: int, nodes: Sequence[int]) -> Rou
     yield from among(rank, teams, partial(bcast.double_binary_tree, root=0), inside)
 
 
+@algorithm(
+    rounds="1 + q",
+    startups="p - 1 + q",
+    volume="2 * (p - 1) / p",
+    reduced="(p - 1) / p",
+    blocks="p",
+    canonical="1",
+)
+def alltoall_allgather(rank: int, size: int) -> Rounds:
+    """All send every other its block, each combines its own in a tree, then circulant allgather.
+
+    Cost: (p-1+q) alpha + 2 (p-1)/p n beta + (p-1)/p n gamma.  Keeps rank order, and its bits are
+    those of the canonical tree.  Best for long vectors where the operator does not commute or the
+    bits must not depend on the algorithm, and p is no power of two.
+    """
+    yield from reduce_scatter.alltoall_reduce(rank, size)
+    yield from allgather.circulant(rank, size)
+
+
 @algorithm(rounds="1", startups="p - 1", volume="p - 1", reduced="p - 1")
 def allgather_reduce(rank: int, size: int) -> Rounds:
     """Each rank sends its vector to each other, then all combine in rank order.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from ..catalogue import algorithm
 from ..circulant import skips
-from ..fold import Fold
-from ..steps import LEFT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
+from ..fold import Fold, combine_spaces
+from ..steps import DATA, LEFT, Round, Rounds, ceil_log2, recv, recv_reduce, send, sides
 from . import reduce, scatter
 
 
@@ -132,6 +132,23 @@ def circulant(rank: int, size: int) -> Rounds:
             send(target, ((rank + i) % size for i in range(left_over, held))),
             recv_reduce(source, ((rank + i) % size for i in range(held - left_over)), LEFT),
         ]
+
+
+@algorithm(rounds="1", startups="p - 1", volume="(p - 1) / p", reduced="(p - 1) / p", canonical="1")
+def alltoall_reduce(rank: int, size: int) -> Rounds:
+    """Each rank sends every other its block at once, then combines what it got in a tree.
+
+    Cost: (p-1) alpha + (p-1)/p n (beta + gamma), with p-1 blocks of scratch.  Keeps rank order, and
+    its bits are those of the canonical tree.  Best for long vectors where the operator does not
+    commute or the bits must not depend on the algorithm, and p is no power of two.
+    """
+    spaces = [DATA if peer == rank else f"from_{peer}" for peer in range(size)]
+    targets = [(rank + distance) % size for distance in range(1, size)]
+    yield [
+        *(send(peer, peer) for peer in targets),
+        *(recv(peer, rank, spaces[peer]) for peer in reversed(targets)),
+        *combine_spaces(rank, spaces),
+    ]
 
 
 @algorithm(rounds="2 * q", volume="q + (p - 1) / p", reduced="q", canonical="p == P")
