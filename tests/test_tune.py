@@ -8,9 +8,11 @@ import pytest
 
 from mpicoll.communicator.choice import Chooser, Query
 from mpicoll.communicator.tuning import Place, Tuning, Winner
+from mpicoll.measure import tune
 from mpicoll.measure.candidates import FACTOR, KEPT, MOST, affordable, candidates, query_of
 from mpicoll.measure.cases import even_case
 from mpicoll.measure.links import fit, pairs
+from mpicoll.measure.settings import LEAST
 from mpicoll.measure.timing import Timing
 from mpicoll.measure.tune import Verdict, judge, save, with_winners
 from mpicoll.measure.tune_report import header_lines, section_lines
@@ -33,21 +35,21 @@ def timing(name: str, middle: float, spread: float = 1.0, wrong: int = 0) -> Tim
 
 
 def test_fit_finds_the_line() -> None:
-    alpha, beta = fit([(n, 3e-6 + 2e-9 * n) for n in (8, 512, 65536, 1 << 20)])
+    alpha, beta = fit([(n, 3e-6 + 2e-9 * n) for n in (0, 512, 65536, 1 << 20)])
     assert (alpha, beta) == (pytest.approx(3e-6), pytest.approx(2e-9))
 
 
-def test_fit_weighs_the_squares_by_their_times() -> None:
-    """By hand, in us: the sums of 1/t, n/t, n n/t, 1 and n are 1.7567, 1.91, 68.09, 4 and 103."""
-    alpha, beta = fit([(0, 1e-6), (1, 2e-6), (3, 4e-6), (99, 150e-6)])
-    assert beta == pytest.approx(173.297e-6 / 115.963, rel=1e-4)
-    assert alpha == pytest.approx(0.6522e-6, rel=1e-3)
+def test_long_messages_count_most() -> None:
+    """By hand, in us: n (t - 1) is 0, 1, 9 and 14751; n n is 0, 1, 9 and 9801."""
+    alpha, beta = fit([(99, 150e-6), (0, 1e-6), (1, 2e-6), (3, 4e-6)])
+    assert (alpha, beta) == (1e-6, pytest.approx(14761e-6 / 9811))
 
 
 def test_fit_gives_nothing_negative() -> None:
-    """alpha alone: the harmonic mean of t; beta alone: the sum of n over that of n n / t."""
-    assert fit([(100, 2e-6), (200, 1e-6)]) == (pytest.approx(4e-6 / 3), 0.0)
-    assert fit([(100, 1e-6), (200, 4e-6)]) == (0.0, pytest.approx(300 / 2e10))
+    """The second is a link that lets 64 KiB through at once, and then takes 95 ns a byte."""
+    assert fit([(100, 2e-6), (200, 1e-6)]) == (2e-6, 0.0)
+    alpha, beta = fit([(8, 2e-4), (65536, 3e-4), (1 << 20, 1e-1)])
+    assert alpha == 2e-4 and 90e-9 < beta < 100e-9
 
 
 @pytest.mark.parametrize("points", [[], [(8, 1e-6)], [(8, 1e-6), (8, 2e-6)]])
@@ -103,6 +105,14 @@ def test_at_least_so_many_are_measured_however_slow() -> None:
     assert affordable(found, 0.0, 2) == found[:KEPT]
     assert affordable(found, 20.0, 2) == found[:4]
     assert affordable(found, 30.0, 2) == found
+
+
+def test_slow_sizes_get_fewer_repetitions_before_they_get_none() -> None:
+    """Three contenders and the vendor's, as slow as the slowest: 9 s a turn, of 12 turns or 5."""
+    found = [("a", 1.0), ("b", 2.0), ("c", 3.0)]
+    assert tune._affordable(found, 54.0) == (LEAST, dict(found), 108.0)
+    assert tune._affordable(found, 53.0) == (3, dict(found), 45.0)
+    assert tune._affordable(found, 1.0) == (3, dict(found), 45.0)
 
 
 def test_the_fastest_wins_where_it_beats_the_model_s_choice() -> None:

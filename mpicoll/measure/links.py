@@ -32,21 +32,15 @@ COMBINED = 1 << 18
 def fit(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """alpha and beta of t = alpha + beta n, for points (n, t); neither is negative.
 
-    Least squares with each square over its t, between those of the errors, where long messages
-    alone would count, and those of the relative errors, where beta would be that of short ones.
-    Raises ``ValueError`` for fewer than two sizes.
+    alpha is the time of the shortest message, beta the slope of least squares through it, in which
+    long messages count most.  A line fitted freely may begin below zero, where links let the first
+    bytes through faster.  Raises ``ValueError`` for fewer than two sizes.
     """
     if len({nbytes for nbytes, _ in points}) < 2:
         raise ValueError(f"fit: got the points {list(points)}, expected two sizes or more")
-    w, wn, wnn, wt, wnt = (
-        sum(nbytes**i * time**j / time for nbytes, time in points)
-        for i, j in ((0, 0), (1, 0), (2, 0), (0, 1), (1, 1))
-    )
-    beta = (w * wnt - wn * wt) / (w * wnn - wn * wn)
-    alpha = (wt - beta * wn) / w
-    if alpha < 0:
-        return 0.0, wnt / wnn
-    return (alpha, beta) if beta >= 0 else (wt / w, 0.0)
+    _, alpha = min(points)
+    above = sum(nbytes * (time - alpha) for nbytes, time in points)
+    return alpha, max(0.0, above / sum(nbytes**2 for nbytes, _ in points))
 
 
 def pairs(nodes: Sequence[int]) -> dict[str, tuple[int, int]]:

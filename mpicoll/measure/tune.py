@@ -24,8 +24,8 @@ from .timing import WARM_UP, Timing
 from .tune_text import to_toml
 from .words import size_words
 
-RUNS = LEAST + WARM_UP + 2
-"""How often a contender runs at the least: repetitions, warm-up and two checks."""
+RUNS = {LEAST: LEAST + WARM_UP + 2, 3: 3 + 2}
+"""By the fewest repetitions, how often a contender runs: with warm-up and checks; best first."""
 
 PATIENCE = 2
 """A size that would take so many times its share of the time is not measured."""
@@ -131,12 +131,12 @@ class Search:
         chooser = Chooser(self.comm.nodes, self.comm.tuning)
         model = chooser.choose(query_of(case)).algorithm.name
         every = [(name, price + late) for name, price in candidates(chooser, case)]
-        found = dict(affordable(every, seconds, RUNS))
-        needed = RUNS * (sum(found.values()) + max(found.values()))  # as the vendor's, perhaps
+        fewest, found, needed = _affordable(every, seconds)
         if needed > PATIENCE * seconds:
             reason = f"it would take {needed:.3g} s, and {seconds:.3g} s are left for it"
             return Verdict(case, Winner(case.nbytes, model), model, skipped=reason), late
-        timings = cell(self.comm, replace(self.settings, algorithms=tuple(found)), case, seconds)
+        wanted = replace(self.settings, algorithms=tuple(found), fewest=fewest)
+        timings = cell(self.comm, wanted, case, seconds)
         chief = self.comm.rank == 0
         verdict = judge(case, timings, model, self.noise_us, self.allow_vendor) if chief else None
         agreed: Verdict = self.comm.vendor.bcast(verdict)
@@ -146,6 +146,20 @@ class Search:
             if name in agreed.winner.times
         ]
         return agreed, max(0.0, sum(beyond) / len(beyond)) if beyond else late
+
+
+def _affordable(
+    every: Sequence[tuple[str, float]], seconds: float
+) -> tuple[int, dict[str, float], float]:
+    """The fewest repetitions and the contenders that fit into a time, and what they would need.
+
+    The vendor's is taken to need as much as the slowest.
+    """
+    ways = []
+    for fewest, runs in RUNS.items():
+        found = dict(affordable(every, seconds, runs))
+        ways.append((fewest, found, runs * (sum(found.values()) + max(found.values()))))
+    return next((way for way in ways if way[2] <= PATIENCE * seconds), ways[-1])
 
 
 def with_winners(tuning: Tuning, verdicts: Sequence[Verdict]) -> Tuning:
