@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -207,3 +208,27 @@ def test_where_mpi_takes_one_thread_at_a_time(monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(RuntimeError, match=r"needs MPI\.THREAD_MULTIPLE, but"):
         hold("thread")
     assert hold("calls") is None
+
+
+def test_a_program_may_end_with_something_under_way(
+    mpiexec: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    """The thread is at work until the interpreter ends, and no longer: then MPI is finalized."""
+    program = """
+import atexit, threading
+import numpy as np
+from mpi4py import MPI
+import mpicoll
+
+def say():
+    names = [thread.name for thread in threading.enumerate()]
+    print("ended" if names == ["MainThread"] else names)
+
+atexit.register(say)  # those that were registered later come first
+comm = mpicoll.Communicator(MPI.COMM_WORLD, progress="thread")
+if comm.rank == 1:
+    request = comm.Ibcast(np.zeros(3))  # which nobody will send
+    assert threading.active_count() == 2
+"""
+    done = mpiexec(2, "-c", program)
+    assert (done.returncode, done.stdout) == (0, "ended\nended\n"), done.stderr
