@@ -90,6 +90,7 @@ def test_what_needs_no_mpi_loads_none(module: str) -> None:
         ["list"],
         ["list", "--help"],
         ["bench", "--help"],
+        ["tune", "--help"],
         ["explain", "allreduce", "ring"],
         ["verify", "bcast", "--ranks", "1:5"],
     ],
