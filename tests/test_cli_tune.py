@@ -67,7 +67,7 @@ def test_a_search_writes_what_a_communicator_uses_and_other_libraries_too(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     ran = tune(
-        tmp_path, "allreduce", "barrier", "-n", "2", "--sizes", "8,4K", "--time", "1",
+        tmp_path, "allreduce", "barrier", "-n", "2", "--sizes", "8,4K", "--time", "15",
         "--output", "t.toml",
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
