@@ -66,8 +66,8 @@ def start(thread: BackgroundThread) -> Start:
 
 
 def until(event: Callable[[], bool]) -> None:
-    """Wait for an event, ten seconds at most, without a call of ours."""
-    end = time.monotonic() + 10
+    """Wait for an event, half a minute at most, without a call of ours."""
+    end = time.monotonic() + 30
     while not event():
         assert time.monotonic() < end
         time.sleep(1e-3)

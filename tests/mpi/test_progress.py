@@ -36,8 +36,8 @@ def driven() -> Iterator[Any]:
 
 
 def until(event: Callable[[], bool]) -> None:
-    """Wait for an event, ten seconds at most, without a call that makes progress."""
-    end = time.monotonic() + 10
+    """Wait for an event, half a minute at most, without a call that makes progress."""
+    end = time.monotonic() + 30
     while not event():
         assert time.monotonic() < end
         time.sleep(1e-3)
