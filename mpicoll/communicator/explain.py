@@ -8,7 +8,7 @@ from ..schedule import CONTRACTS, VENDOR, Algorithm, Cut, UnknownName, algorithm
 from ..schedule.words import counted
 from .choice import Chooser, Query
 
-FASTEST_VENDOR = "MPI's own is the fastest here, says {}"
+FASTEST_VENDOR = "MPI's own is the fastest here, says {}; ours runs where its result might differ"
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Explanation:
     def __str__(self) -> str:
         place = f"{counted(self.ranks, 'rank')} of {counted(self.nodes, 'node')}"
         title = f"{self.collective} of {self.nbytes} bytes on {place}: {self.algorithm}"
-        width = max(len(one.algorithm) for one in self.costs)
+        width = max(len("algorithm"), *(len(one.algorithm) for one in self.costs))
         rows = [_row(one, width, one.algorithm == self.algorithm) for one in self.costs]
         heading = f"  {'algorithm':<{width}}  predicted  rounds  bytes of the busiest rank"
         return "\n".join([title, f"  {self.why}", heading, *rows])

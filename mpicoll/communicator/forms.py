@@ -28,9 +28,9 @@ Buffers may have any layout in memory.  What is wrong with an argument is a ``Ty
 ``ValueError`` before the first message.
 
 algorithm : str, optional
-    One of ``mpicoll.algorithms({collective!r})``, or {vendor!r} for MPI's own; by default the
-    cheapest by the cost model among those that serve the call.  Raises ``UnknownName``, or
-    ``Unserved`` where it cannot serve the call.
+    One of ``mpicoll.algorithms({collective!r})``, or {vendor!r} for MPI's own; by default, among
+    those that serve the call, what won where this was tuned, else the cheapest by the cost model.
+    Raises ``UnknownName``, or ``Unserved`` where it cannot serve the call.
 deterministic : bool, optional
     Whether the bits may depend on the number of ranks only; by default the communicator's.
 """
