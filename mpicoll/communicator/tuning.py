@@ -165,22 +165,24 @@ def agree(comm: MPI.Intracomm, given: str | os.PathLike[str] | Tuning | None) ->
     Raises ``TuningError`` on all ranks where the file is broken; warns on rank 0 where it was made
     elsewhere.
     """
-    found = _found(given) if comm.rank == 0 else None
-    agreed: Tuning | Exception | None = comm.bcast(found)
-    if isinstance(agreed, Exception):
-        raise agreed
-    assert agreed is not None
-    return agreed
+    found: Tuning | Exception | None = None
+    if comm.rank == 0:
+        try:
+            found = _found(given)
+        except Exception as error:  # what stops rank 0 stops all, even a warning that is an error
+            found = error
+    found = comm.bcast(found)
+    if isinstance(found, Exception):
+        raise found
+    assert found is not None
+    return found
 
 
-def _found(given: str | os.PathLike[str] | Tuning | None) -> Tuning | Exception:
+def _found(given: str | os.PathLike[str] | Tuning | None) -> Tuning:
     source = os.environ.get(VARIABLE) or None if given is None else given
     if source is None:
         return Tuning()
-    try:
-        tuning = source if isinstance(source, Tuning) else Tuning.load(source)
-    except (TuningError, TypeError) as error:
-        return error
+    tuning = source if isinstance(source, Tuning) else Tuning.load(source)
     result = tuning.used(here())
     if result.refused and not tuning.refused:
         message = f"{tuning.path or 'tuning'} is not used: {result.refused}"
