@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from mpicoll.cli import main
 from mpicoll.cli.options import parse_size, parse_sizes
-from mpicoll.schedule import algorithms
+from mpicoll.schedule import Machine, algorithms
 
 
 def refuse(*arguments: str) -> str:
@@ -144,6 +146,20 @@ def test_several_launches_are_one_record(tmp_path: Path) -> None:
     assert all(len(row["samples_us"]) == 6 for row in record["rows"])
     assert record["environment"]["method"]["machine"] == [1e-6, 1e-9, 1e-10]
     assert all(len(row["launch_medians_us"]) == 2 and row["in_place"] for row in record["rows"])
+
+
+def test_the_tuning_gives_the_constants_of_the_lower_bound() -> None:
+    from mpicoll.cli.bench import _with_tuning
+    from mpicoll.communicator.tuning import Tuning
+    from mpicoll.measure.settings import Settings
+
+    near, far, given = Machine(1e-6, 1e-10), Machine(1e-4, 1e-8), Machine(1e-3, 1e-7)
+    tuning, settings = Tuning(node=near, network=far), Settings(("bcast",), (8,))
+    one, two = (SimpleNamespace(nodes=nodes, tuning=tuning) for nodes in ((0, 0), (0, 1)))
+    untuned = SimpleNamespace(nodes=(0, 1), tuning=Tuning())
+    found = [_with_tuning(settings, comm).machine for comm in (one, two, untuned)]
+    assert found == [near, far, None]
+    assert _with_tuning(replace(settings, machine=given), two).machine == given
 
 
 def test_more_ranks_than_cores_run_and_say_so() -> None:
