@@ -90,6 +90,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         progress: str | None = None,
     ) -> None:
         self.vendor = MPI.Intracomm(comm)
+        self.tuning = agree(self.vendor, tuning)
         self._ways = Ways(wait_mode(self.vendor, wait), hold(progress))
         self.deterministic = deterministic
         self._traffic = [self.vendor.Dup()]
@@ -99,7 +100,6 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         self._size = self.vendor.size
         given = None if nodes is None else given_nodes(nodes, self._size)
         self.nodes = given or found_nodes(self._traffic[0])
-        self.tuning = agree(self._traffic[0], tuning)
         self._chooser = Chooser(self.nodes, self.tuning)
 
     # -- life

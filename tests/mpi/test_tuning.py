@@ -149,7 +149,7 @@ def test_a_file_from_elsewhere_is_told_of_on_rank_0_alone(tuning: Tuning, folder
             assert "is not used: version '0.9' there" in child.explain("allreduce", 8).why
     told = [one for one in caught if one.category is TuningWarning]
     assert len(told) == (WORLD.rank == 0)
-    with warnings.catch_warnings(), pytest.raises(TuningWarning, match="'0.9' there"):
+    with warnings.catch_warnings(), pytest.raises(TuningWarning, match=r"'0\.9' there"):
         warnings.simplefilter("error")
         Communicator(WORLD, tuning=path)
 
