@@ -11,7 +11,7 @@ from .catalogue import require
 from .contract import Cut
 from .cost import Cost, cost, even_blocks
 from .errors import Unserved
-from .forms import Form
+from .forms import Form, node_counts
 from .matching import check_messages
 from .simulate import Simulation
 from .steps import (
@@ -82,7 +82,7 @@ def _prices(algorithm: Algorithm, size: int, root: int) -> str:
         ("bytes moved", _share(price.volume, unit), algorithm.forms.volume),
         ("bytes combined", _share(price.reduced, unit), algorithm.forms.reduced),
     )
-    known = {"b": algorithm.vector_blocks(size), **algorithm.settings(size)}
+    known = {"b": algorithm.vector_blocks(size), **node_counts(size), **algorithm.settings(size)}
     lines = [f"  {name:<16}{value:>8}   {_closed(form, known)}" for name, value, form in rows]
     return "\n".join(["Cost, of the busiest rank of each round:", *lines, _total(price, unit)])
 

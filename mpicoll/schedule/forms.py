@@ -27,6 +27,12 @@ def node_map(size: int, nodes: Sequence[int] | None = None) -> tuple[int, ...]:
     return tuple(rank // NODE for rank in range(size)) if nodes is None else tuple(nodes)
 
 
+def node_counts(size: int, nodes: Sequence[int] | None = None) -> dict[str, int]:
+    """N, the number of nodes, and m, that of ranks on the fullest one."""
+    filled = Counter(node_map(size, nodes))
+    return {"N": len(filled), "m": max(filled.values())}
+
+
 @dataclass(frozen=True)
 class Form:
     """A closed form in p ranks: q = ceil(log2 p), P = largest power of two <= p, Q = log2 P.
@@ -50,8 +56,7 @@ class Form:
         power = largest_power_of_two(size)
         names = {"p": size, "q": ceil_log2(size), "P": power, "Q": ceil_log2(power), "b": blocks}
         if {"N", "m"} & set(self.code.co_names):
-            filled = Counter(node_map(size, nodes))
-            names |= {"N": len(filled), "m": max(filled.values())}
+            names |= node_counts(size, nodes)
         return float(eval(self.code, {"__builtins__": _FUNCTIONS, **names, **options}))
 
 
