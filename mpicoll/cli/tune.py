@@ -60,19 +60,21 @@ def command(
 
     if (source is None) != (library is None):
         raise click.UsageError("--from and --export belong together: a tuning file, and for whom")
-    if output is not None:
-        require_new(output)
     if source is not None and library is not None:
         _export(source, library, output)
         return
     settings = Settings(wanted or collectives(), sizes, seconds=seconds, seed=seed)
     number = launch.ranks_to_start(ranks)
-    if number is not None and output is None:
-        from ..measure.tune import default_name
-
-        require_new(Path(default_name(number)))
+    if number is not None:  # in a job, rank 0 looks alone
+        require_new(output or _default(number))
     sys.exit(_tune(launch.enter(ranks), settings, output, allow_vendor))
 # fmt: on
+
+
+def _default(ranks: int) -> Path:
+    from ..measure.tune import default_name
+
+    return Path(default_name(ranks))
 
 
 def require_new(path: Path) -> None:
@@ -89,6 +91,8 @@ def _export(source: Path, library: str, output: Path | None) -> None:
     from ..measure.environment import NoLibrary
     from ..measure.export import exporter
 
+    if output is not None:
+        require_new(output)
     made = exporter(library)
     try:
         text, notes = made.export(Tuning.load(source))
@@ -108,9 +112,9 @@ def _tune(world: MPI.Intracomm, settings: Settings, output: Path | None, allow_v
     from ..communicator import Communicator, Tuning
     from ..measure.floor import noise_of
     from ..measure.links import measure_links
-    from ..measure.tune import Search, default_name, header
+    from ..measure.tune import Search, header
 
-    path = output or Path(default_name(world.Get_size()))
+    path = output or _default(world.Get_size())
     _require_new_on_rank_0(world, path)
     with Communicator(world, tuning=Tuning()) as plain:
         noise_us = noise_of(plain)
