@@ -58,11 +58,9 @@ Round 2
 
 
 def test_nodes_are_counted_beside_the_closed_forms() -> None:
-    """6 ranks are a node of 4 and one of 2: 1 round between them and 2 inside, both twice."""
-    text = draw(find("allreduce", "hierarchical"), 6)
-    assert (
-        "  rounds                 6   2 * (ceil_log(N) + ceil_log(m))   with N = 2, m = 4\n" in text
-    )
+    """6 ranks are a node of 4 and one of 2: 1 round between them and 2 inside."""
+    text = draw(find("bcast", "hierarchical"), 6)
+    assert "  rounds                 3   ceil_log(N) + ceil_log(m)   with N = 2, m = 4\n" in text
 
 
 def test_everything_can_be_drawn_for_2_to_16_ranks() -> None:
