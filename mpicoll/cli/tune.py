@@ -72,6 +72,10 @@ def command(
 
 
 def _default(ranks: int) -> Path:
+    """The file where none is named; MPI is loaded for its name, but not started outside a job."""
+    from ..measure.environment import load_without_init
+
+    load_without_init()
     from ..measure.tune import default_name
 
     return Path(default_name(ranks))
