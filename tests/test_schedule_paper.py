@@ -6,7 +6,7 @@ import pytest
 
 from mpicoll.schedule import Machine, cost, cut, estimate, find
 from mpicoll.schedule.circulant import base_block, receive_order, skips
-from mpicoll.schedule.cost import MOST
+from mpicoll.schedule.cost import MOST, switches
 from mpicoll.schedule.fold import Fold
 from mpicoll.schedule.steps import LEFT, RIGHT, recv, recv_reduce, reduce, send, split
 
@@ -164,3 +164,27 @@ def test_the_best_number_of_blocks() -> None:
     """Circulant broadcast on 8 ranks, q = 3: b = sqrt(2 * 800 * 1 / 4) = 20."""
     machine = Machine(alpha=4.0, beta=1.0, gamma=9.0)
     assert cut(find("bcast", "circulant"), 8, 800, machine).name == "circulant:blocks=20"
+
+
+def test_who_changes_peers() -> None:
+    assert not switches(find("allreduce", "ring"), 6)
+    assert not switches(find("bcast", "chain"), 6)
+    assert switches(find("allreduce", "circulant"), 6)
+    assert not switches(find("allreduce", "circulant"), 2)
+    assert switches(find("scatter", "binomial"), 4)
+    # Inside a node it does not count: neighbours alternate, but only one is on another node.
+    neighbours = find("allgather", "neighbor_exchange")
+    assert switches(neighbours, 4)
+    assert not switches(neighbours, 4, (0, 0, 1, 1))
+
+
+def test_changing_peers_makes_bytes_dearer() -> None:
+    """n = 8 on 4 ranks: 1.5 n beta each way; a switch of 2 doubles beta for the circulant alone."""
+    machine = Machine(alpha=100.0, beta=10.0, gamma=1.0, switch=2.0)
+    assert estimate(find("allreduce", "ring"), 4, 8, machine) == 600 + 120 + 6
+    assert estimate(find("allreduce", "circulant"), 4, 8, machine) == 400 + 240 + 6
+
+
+def test_what_only_moves_is_not_cut_for_the_cache() -> None:
+    assert cut(find("bcast", "chain"), 2, 64 << 20, Machine()).name == "chain"
+    assert cut(find("reduce", "chain"), 2, 64 << 20, Machine()).name == "chain:stripes=64"

@@ -128,12 +128,12 @@ def broken(old: str, new: str) -> str:
         ("cores = 8", "cores = 8\nram = 3", 15, "machine.ram: no such field is known"),
         ("alpha = 1e-06", "alpha = -1e-06", 21, "node.alpha: expected a number of 0 or more"),
         ("gamma = 1e-10", "gamma = nan", 23, "node.gamma: expected a number of 0 or more, got nan"),
-        ('"allreduce"', '"allreduced"', 31, "unknown collective 'allreduced'; choose from: barr"),
-        ('use = "recursive_doubling"', 'use = "wing"', 33, "unknown algorithm of allreduce 'wing'"),
-        ("up_to = 1048576", "up_to = 512", 38, "expected more than the 1024 bytes of the row"),
-        ("up_to = 1048576", "up_to = 1e6", 38, "winners.up_to: expected a whole number of 0"),
-        ("stripes=4", "stripes=0", 39, "stripes"),
-        ("= 3.5", "= '3'", 34, "winners.times_us: expected a number of 0 or more, got '3'"),
+        ('"allreduce"', '"allreduced"', 33, "unknown collective 'allreduced'; choose from: barr"),
+        ('use = "recursive_doubling"', 'use = "wing"', 35, "unknown algorithm of allreduce 'wing'"),
+        ("up_to = 1048576", "up_to = 512", 40, "expected more than the 1024 bytes of the row"),
+        ("up_to = 1048576", "up_to = 1e6", 40, "winners.up_to: expected a whole number of 0"),
+        ("stripes=4", "stripes=0", 41, "stripes"),
+        ("= 3.5", "= '3'", 36, "winners.times_us: expected a number of 0 or more, got '3'"),
     ],
 )
 def test_a_broken_file_is_told_with_its_line_and_field(
@@ -180,7 +180,7 @@ def test_a_file_from_here_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_error_of_the_file_is_raised(tmp_path: Path) -> None:
-    with pytest.raises(TuningError, match=r"line 33: winners\.use"):
+    with pytest.raises(TuningError, match=r"line 35: winners\.use"):
         agree(MPI.COMM_SELF, write(tmp_path, broken('"recursive_doubling"', '"wing"')))
     with pytest.raises(TypeError):
         agree(MPI.COMM_SELF, 3)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import json
 from argparse import ArgumentParser
 
 from mpicoll.cli.options import parse_rate
-from mpicoll.communicator.tuning import NODE, here
+from mpicoll.communicator.tuning import NETWORK, NODE, here
 from mpicoll.measure.limits import link
 from mpicoll.schedule import Machine
 
@@ -49,7 +49,7 @@ def constants(machine: Machine) -> str:
 
 def text(rate: float) -> str:
     """The tuning file, for links of so many bits a second."""
-    network = link(rate)._replace(alpha=ALPHA, gamma=NODE.gamma)
+    network = link(rate)._replace(alpha=ALPHA, gamma=NODE.gamma, switch=NETWORK.switch)
     place = {name: json.dumps(value) for name, value in vars(here()).items()}
     return TEXT.format(**place, node=constants(NODE), network=constants(network))
 

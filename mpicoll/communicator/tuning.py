@@ -29,7 +29,7 @@ VARIABLE = "MPICOLL_TUNING"
 NODE = Machine()
 """A link inside a node, where none was measured."""
 
-NETWORK = Machine(alpha=2e-5, beta=8e-10, gamma=NODE.gamma)
+NETWORK = Machine(alpha=2e-5, beta=8e-10, gamma=NODE.gamma, switch=1.3)
 """A link between nodes, where none was measured: Ethernet with 10 Gbit/s, in round numbers."""
 
 Nodes: TypeAlias = tuple[int, ...]

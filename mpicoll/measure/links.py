@@ -25,6 +25,9 @@ SECONDS = 0.15
 
 FEWEST, MOST = 4, 200
 
+GATHERED = 1 << 18
+"""The bytes from each rank of the allgathers that are compared."""
+
 COMBINED = 1 << 18
 """The bytes of a vector whose addition is timed: they stay in the cache, as a stripe's do."""
 
@@ -59,7 +62,10 @@ def pairs(nodes: Sequence[int]) -> dict[str, tuple[int, int]]:
 def measure_links(comm: Communicator) -> dict[str, Machine]:
     """The constants of each link class that the ranks have; collective, the same on every rank."""
     gamma = _gamma(comm.vendor)
-    return {name: _link(comm.vendor, pair, gamma) for name, pair in pairs(comm.nodes).items()}
+    found = {name: _link(comm.vendor, pair, gamma) for name, pair in pairs(comm.nodes).items()}
+    if "network" in found:
+        found["network"] = found["network"]._replace(switch=_switch(comm))
+    return found
 
 
 def _link(vendor: MPI.Intracomm, pair: tuple[int, int], gamma: float) -> Machine:
@@ -97,6 +103,34 @@ def _one_way(comm: Communicator, nbytes: int) -> float:
     there.Free()
     back.Free()
     return median(times)
+
+
+def _switch(comm: Communicator) -> float:
+    """How many times as long an allgather takes that changes peers as one that does not.
+
+    Among one rank of each node, on two of which there is no difference.
+    """
+    first = comm.rank == comm.nodes.index(comm.nodes[comm.rank])
+    leaders = comm.vendor.Split(0 if first else MPI.UNDEFINED, comm.rank)
+    factor = 1.0
+    if first:
+        with Communicator(leaders, tuning=Tuning()) as heads:
+            factor = _allgather(heads, "circulant") / _allgather(heads, "ring")
+        leaders.Free()
+    return max(1.0, float(comm.vendor.bcast(factor)))
+
+
+def _allgather(comm: Communicator, algorithm: str) -> float:
+    """The median time of an allgather of ``GATHERED`` bytes from each rank, on the slowest one."""
+    mine, every = np.zeros(GATHERED, np.uint8), np.zeros(GATHERED * comm.size, np.uint8)
+    times = []
+    with comm.Allgather_init(mine, every, algorithm=algorithm) as plan:
+        for _ in range(6):
+            comm.vendor.Barrier()
+            start = perf_counter()
+            plan.run()
+            times.append(perf_counter() - start)
+    return float(comm.vendor.allreduce(median(times[1:]), MPI.MAX))
 
 
 def _gamma(vendor: MPI.Intracomm) -> float:

@@ -10,7 +10,7 @@ from ..schedule import Machine
 
 NOTE = f"""\
 # Written by mpicoll tune, read by mpicoll.Communicator(tuning=...) and MPICOLL_TUNING.
-# alpha in s, beta and gamma in s/byte; a row of winners holds up to its size in bytes.
+# alpha in s, beta and gamma in s/byte, switch a factor of beta; rows go up to a size in bytes.
 schema = {SCHEMA}
 """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .algorithm import Algorithm
@@ -27,12 +27,15 @@ MOST = 128
 class Machine(NamedTuple):
     """The constants of a machine: alpha in s, beta and gamma in s/byte.
 
+    ``switch``: how many times as long a byte takes where ranks send to another peer each round.
+    Over TCP what is still in the socket's buffer shares the link with the next peer's message.
     The defaults are those of two Python processes that share a node's memory, in round numbers.
     """
 
     alpha: float = 5e-6
     beta: float = 2e-10
     gamma: float = 1e-10
+    switch: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -133,28 +136,31 @@ def cut(
     """The same algorithm with the best number of stripes or blocks, where none was given.
 
     The optimum of ``estimate``, whose arguments these are: b = sqrt(n D / (alpha S)) where D is the
-    time a byte that a pipeline hides and S the messages that a stripe more takes; and no stripe
-    larger than what stays in the cache.
+    time a byte that a pipeline hides and S the messages that a stripe more takes; and, where
+    stripes are combined, none larger than what stays in the cache.
     """
     if size == 1 or {"stripes", "blocks"} & algorithm.options.keys():
         return algorithm
+    least = int(nbytes // STRIPE) if algorithm.contract.operates else 1
     if algorithm.pipelined:
-        return _in_blocks(algorithm, size, nbytes, machine)
+        return _in_blocks(algorithm, size, nbytes, _steady(algorithm, size, machine, nodes), least)
     if "stripes" not in algorithm.choices:
         return algorithm
     whole, stage = _timers(algorithm, size, machine, nodes, inside)
     hidden = whole(nbytes) - whole(0) - (stage(nbytes) - stage(0))
     wanted = _optimum(hidden, stage(0))
-    stripes = min(MOST, max(1, wanted, int(nbytes // STRIPE)))
+    stripes = min(MOST, max(1, wanted, least))
     return algorithm if stripes == 1 else variant(algorithm, stripes=stripes)
 
 
-def _in_blocks(algorithm: Algorithm, size: int, nbytes: float, machine: Machine) -> Algorithm:
+def _in_blocks(
+    algorithm: Algorithm, size: int, nbytes: float, machine: Machine, least: int
+) -> Algorithm:
     """A pipeline of its own: (b-1+R) rounds of n/b bytes, R being those of one block."""
     rounds = variant(algorithm, blocks=1).count(size).rounds
     hidden = (rounds - 1) * (machine.beta + machine.gamma * algorithm.contract.operates)
     wanted = _optimum(nbytes * hidden, machine.alpha)
-    return variant(algorithm, blocks=min(MOST, max(1, wanted, int(nbytes // STRIPE))))
+    return variant(algorithm, blocks=min(MOST, max(1, wanted, least)))
 
 
 @lru_cache(maxsize=1024)
@@ -178,15 +184,42 @@ def _timers(
     inside: Machine | None,
 ) -> tuple[Callable[[float], float], Callable[[float], float]]:
     """The time of a schedule, and of the rank that has most in it, by the vector's bytes."""
+    inside = inside or machine
+    machine = _steady(entry, size, machine, nodes)
 
     def timer(whole: Count, local: Count) -> Callable[[float], float]:
         between = Count(*(a - b for a, b in zip(whole, local, strict=True)))
-        return lambda n: _time(between, n, machine) + _time(local, n, inside or machine)
+        return lambda n: _time(between, n, machine) + _time(local, n, inside)
 
     return (
         timer(entry.count(size, nodes), entry.local_count(size, nodes)),
         timer(entry.rank_count(size, nodes), entry.local_rank_count(size, nodes)),
     )
+
+
+def _steady(entry: Algorithm, size: int, machine: Machine, nodes: Sequence[int] | None) -> Machine:
+    """The machine as an algorithm that may change peers finds it."""
+    if machine.switch == 1 or not switches(entry, size, nodes and tuple(nodes)):
+        return machine
+    return machine._replace(beta=machine.beta * machine.switch)
+
+
+@cache
+def switches(entry: Algorithm, size: int, nodes: tuple[int, ...] | None = None) -> bool:
+    """Whether some rank sends to other peers, on other nodes, in one round than in another.
+
+    Of many ranks some are looked at.
+    """
+    looked_at = range(size) if size <= 32 else {0, 1, size // 3, size // 2, size - 2, size - 1}
+    return any(_sends_elsewhere(entry, rank, size, nodes) for rank in looked_at)
+
+
+def _sends_elsewhere(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> bool:
+    outside = [
+        {step.peer for step in _sends(steps) if nodes is None or nodes[step.peer] != nodes[rank]}
+        for steps in entry.generate(rank, size, nodes=nodes)
+    ]
+    return len({frozenset(peers) for peers in outside if peers}) > 1
 
 
 def _time(count: Count, nbytes: float, machine: Machine) -> float:

@@ -18,6 +18,7 @@ from mpi4py import MPI
 import mpicoll
 from mpicoll import Communicator, Tuning, TuningError, TuningWarning
 from mpicoll.communicator.tuning import VARIABLE, Winner, here
+from mpicoll.measure.links import measure_links
 from mpicoll.measure.tune_text import to_toml
 from mpicoll.schedule import Machine
 
@@ -215,3 +216,13 @@ def test_a_plan_of_the_vendor_takes_its_input_anew(vendors: Communicator) -> Non
         assert mpicoll.Request.Waitall([plan])
         assert (inout[:2] == step * SIZE).all() and (inout[2:] == step).all()
     plan.Free()
+
+
+def test_switching_costs_nothing_inside_a_node(comm: Any) -> None:
+    """Only a link between nodes has a factor, and it makes nothing cheaper."""
+    assert "network" not in measure_links(comm)
+    nodes = list(range(comm.size))
+    with mpicoll.Communicator(comm.vendor, nodes=nodes) as apart:
+        found = measure_links(apart)
+    assert set(found) == ({"network"} if comm.size > 1 else set())
+    assert all(link.switch >= 1 for link in found.values())

@@ -202,12 +202,12 @@ def double_binary_tree(rank: int, size: int, ordered: bool = False) -> Rounds:
 
 
 @algorithm(
-    rounds="2 * (ceil_log(N) + ceil_log(m))",
-    startups="2 * (ceil_log(N) + ceil_log(m) + ceil_log(m - 1))",
+    rounds="2 * (N - 1 + ceil_log(m))",
+    startups="2 * (N - 1 + ceil_log(m) + ceil_log(m - 1))",
     volume=f"2 * (N - 1) / N + 2 * {TREES.format('m')}",
     reduced=f"(N - 1) / N + {TREES.format('m')}",
     rank=(
-        "max(2 * ceil_log(N) + min(m - 1, 2), min(m, 4) - (m < 3))",
+        "max(2 * (N - 1) + min(m - 1, 2), min(m, 4) - (m < 3))",
         "max(2 * (N - 1) / N + (m > 1), min(m, 4) / 2)",
         "(N - 1) / N + (m > 1)",
     ),
@@ -217,16 +217,16 @@ def double_binary_tree(rank: int, size: int, ordered: bool = False) -> Rounds:
     commutes=True,
 )
 def hierarchical(rank: int, size: int, blocks: int, nodes: Sequence[int]) -> Rounds:
-    """Reduce inside each node, circulant allreduce between nodes, broadcast inside each node.
+    """Reduce inside each node, ring allreduce between nodes, broadcast inside each node.
 
-    Cost between N nodes: 2 ceil(log2 N) alpha + 2 (N-1)/N n beta; inside, that of double binary
-    trees of m ranks each way.  Best where links between nodes are slower than memory.
+    Cost between N nodes: 2 (N-1) alpha + 2 (N-1)/N n beta; inside, that of double binary trees of
+    m ranks each way.  Best where links between nodes are slower than memory.
     Source: Karonis et al., IPDPS 2000.
     """
     teams = node_teams(nodes)
     inside = partial(halves, blocks=blocks)
     yield from among(rank, teams, partial(reduce.double_binary_tree, root=0), inside)
-    yield from among(rank, leaders(teams), circulant, lambda team: shares(blocks, len(team)))
+    yield from among(rank, leaders(teams), ring, lambda team: shares(blocks, len(team)))
     yield from among(rank, teams, partial(bcast.double_binary_tree, root=0), inside)
 
 
