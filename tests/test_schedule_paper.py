@@ -171,11 +171,21 @@ def test_who_changes_peers() -> None:
     assert not switches(find("bcast", "chain"), 6)
     assert switches(find("allreduce", "circulant"), 6)
     assert not switches(find("allreduce", "circulant"), 2)
-    assert switches(find("scatter", "binomial"), 4)
-    # Inside a node it does not count: neighbours alternate, but only one is on another node.
+    assert not switches(find("scatter", "binomial"), 4)  # who passes on has one peer to pass on to
+    assert switches(find("scatter", "binomial"), 8)
+    assert not switches(find("scatter", "linear"), 8)  # the root only sends
+    # Inside a node it does not count: of the two neighbours only one is on another node.
     neighbours = find("allgather", "neighbor_exchange")
     assert switches(neighbours, 4)
     assert not switches(neighbours, 4, (0, 0, 1, 1))
+
+
+def test_messages_of_one_round_overlap() -> None:
+    """Linear gather on 4 ranks of 4 nodes: one alpha, two overheads, 3/4 of n."""
+    between, inside = Machine(alpha=100.0, beta=10.0), Machine(alpha=7.0)
+    linear = find("gather", "linear")
+    assert estimate(linear, 4, 8, between, range(4), inside) == 100 + 2 * 7 + 60
+    assert estimate(linear, 4, 8, between) == 300 + 60
 
 
 def test_changing_peers_makes_bytes_dearer() -> None:

@@ -84,7 +84,7 @@ def test_what_is_far_off_is_not_measured() -> None:
 
 def test_what_is_hopeless_is_not_measured() -> None:
     """Where bytes alone count: one moves 6 n and 63/64 n, all others no more than 63/64 n."""
-    many = Chooser(range(64), Tuning(network=Machine(0.0, 1e-9, 0.0)))
+    many = Chooser(range(64), Tuning(node=Machine(0.0, 1e-9), network=Machine(0.0, 1e-9, 0.0)))
     found = {name for name, _ in candidates(many, even_case("reduce_scatter", 1 << 16, 64))}
     every = set(algorithms("reduce_scatter"))
     assert every - found == {"reduce_scatterv"}

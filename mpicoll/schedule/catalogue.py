@@ -59,7 +59,7 @@ def algorithm(
         _REGISTERED[collective, function.__name__] = Algorithm(
             collective, function.__name__, function, commutes, power_of_two, even, equal_counts,
             pipelined, Form.of(blocks), _forms(rounds, every), _forms(rounds, own),
-            _forms(rounds, local or nothing), _forms(rounds, local_rank or nothing),
+            _forms("0", local or nothing), _forms("0", local_rank or nothing),
             Form.of(canonical),
             {name: Form.of(text) for name, text in (options or {}).items()},
         )  # fmt: skip

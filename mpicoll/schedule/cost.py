@@ -27,7 +27,7 @@ MOST = 128
 class Machine(NamedTuple):
     """The constants of a machine: alpha in s, beta and gamma in s/byte.
 
-    ``switch``: how many times as long a byte takes where ranks send to another peer each round.
+    ``switch``: how many times as long a byte takes where ranks pass on to more peers than one.
     Over TCP what is still in the socket's buffer shares the link with the next peer's message.
     The defaults are those of two Python processes that share a node's memory, in round numbers.
     """
@@ -112,8 +112,8 @@ def estimate(
 ) -> float:
     """The predicted time in seconds by the closed forms, in constant time.
 
-    ``nodes``: the node of each rank; ``inside``: the constants between ranks of one node, which
-    only algorithms that know the nodes make use of.  A vector is cut as ``cut`` does it.
+    ``nodes``: the node of each rank; ``inside``: the constants between ranks of one node, whose
+    alpha is also what each further message of a round takes.  A vector is cut as ``cut`` does it.
     In b stripes the first takes the whole schedule's time and each other one that of the busiest
     rank: fill(n/b) + (b-1) stage(n/b).
     """
@@ -189,7 +189,8 @@ def _timers(
 
     def timer(whole: Count, local: Count) -> Callable[[float], float]:
         between = Count(*(a - b for a, b in zip(whole, local, strict=True)))
-        return lambda n: _time(between, n, machine) + _time(local, n, inside)
+        overhead = inside.alpha
+        return lambda n: _time(between, n, machine, overhead) + _time(local, n, inside, overhead)
 
     return (
         timer(entry.count(size, nodes), entry.local_count(size, nodes)),
@@ -206,7 +207,7 @@ def _steady(entry: Algorithm, size: int, machine: Machine, nodes: Sequence[int] 
 
 @cache
 def switches(entry: Algorithm, size: int, nodes: tuple[int, ...] | None = None) -> bool:
-    """Whether some rank sends to other peers, on other nodes, in one round than in another.
+    """Whether some rank that receives sends to several peers on other nodes.
 
     Of many ranks some are looked at.
     """
@@ -215,16 +216,18 @@ def switches(entry: Algorithm, size: int, nodes: tuple[int, ...] | None = None) 
 
 
 def _sends_elsewhere(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> bool:
-    outside = [
-        {step.peer for step in _sends(steps) if nodes is None or nodes[step.peer] != nodes[rank]}
-        for steps in entry.generate(rank, size, nodes=nodes)
-    ]
-    return len({frozenset(peers) for peers in outside if peers}) > 1
+    rounds = entry.generate(rank, size, nodes=nodes)
+    peers = {step.peer for steps in rounds for step in _sends(steps)}
+    outside = {peer for peer in peers if nodes is None or nodes[peer] != nodes[rank]}
+    return len(outside) > 1 and any(_receives(steps) for steps in rounds)
 
 
-def _time(count: Count, nbytes: float, machine: Machine) -> float:
+def _time(count: Count, nbytes: float, machine: Machine, overhead: float) -> float:
+    """alpha for a round's first message, an overhead for each further one of its busiest rank."""
+    first = min(count.rounds, count.startups)
     return (
-        machine.alpha * count.startups
+        machine.alpha * first
+        + overhead * (count.startups - first)
         + machine.beta * nbytes * count.volume
         + machine.gamma * nbytes * count.reduced
     )
