@@ -217,7 +217,8 @@ def test_under_a_launcher_it_counts_the_ranks(
 
 
 def test_how_plans_are_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = pytest.importorskip("mpicoll.transport.compiled").kernel
+    from mpicoll.transport.compiled import kernel
+
     kernel.cache_clear()
     monkeypatch.setenv("MPICOLL_JIT", "0")
     finding = doctor._replay(MPICH)

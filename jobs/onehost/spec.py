@@ -120,10 +120,9 @@ def environment(spec: Spec) -> dict[str, str]:
 
 
 def waiting(ranks: int) -> dict[str, str]:
-    """What makes ranks that wait let others have the core, where there are fewer cores than ranks.
+    """How ranks wait: they let others have the core where there are fewer cores than ranks.
 
     They cannot see it: each sees the ranks of its own host only.  A setting of the user's stands.
     """
-    if ranks <= len(os.sched_getaffinity(0)):
-        return {}
-    return {"MPICOLL_WAIT": os.environ.get("MPICOLL_WAIT", "yield")}
+    word = "yield" if ranks > len(os.sched_getaffinity(0)) else "spin"
+    return {"MPICOLL_WAIT": os.environ.get("MPICOLL_WAIT", word)}

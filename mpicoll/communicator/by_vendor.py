@@ -59,6 +59,7 @@ class VendorPlan(Task):
 
     def run(self) -> None:
         """The blocking call."""
+        self._check_idle("run")
         for copy in self._load:
             copy()
         self._blocking()
@@ -67,8 +68,7 @@ class VendorPlan(Task):
 
     def Start(self) -> None:
         """Begin, by the vendor's non-blocking call."""
-        if self._request is not None:
-            raise RuntimeError("Start of a plan that is under way; Wait for it first")
+        self._check_idle("Start")
         self.begin()
         self.register()
 
@@ -96,7 +96,19 @@ class VendorPlan(Task):
             copy()
 
     def Free(self) -> None:
-        """Nothing to free."""
+        """Nothing to free; a plan that is under way is a ``RuntimeError``."""
+        self._check_idle("Free")
+
+    def __enter__(self) -> VendorPlan:
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        if error is None:
+            self.Free()
+
+    def _check_idle(self, what: str) -> None:
+        if self._request is not None:
+            raise RuntimeError(f"{what} of a plan that is under way; Wait for it first")
 
 
 def vendor_plan(vendor: MPI.Intracomm, call: Call) -> VendorPlan | None:

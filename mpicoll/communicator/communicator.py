@@ -41,8 +41,8 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     else is mpi4py's.  ``deterministic``: results have bits that depend on the number of ranks only.
     ``nodes``: the node of each rank, as MPI finds it or as given, the same on every rank.
     ``tuning``: a ``mpicoll.Tuning`` or the file of one, which ``mpicoll tune`` writes; by default
-    the file that MPICOLL_TUNING names, if any.  Rank 0's counts, and what is made from this
-    communicator has it too.  ``explain`` says what it comes to.
+    the file that MPICOLL_TUNING names, if any.  Rank 0's argument is used by all; communicators
+    made from this one inherit it.  ``explain`` tells what it leads to.
     ``wait``: how to wait for messages: ``"spin"``, ``"yield"`` to others that want the core, or
     ``"sleep"`` after a while; by default as MPICOLL_WAIT says, or to yield where a node has fewer
     cores than ranks of ``comm``.  ``progress``: ``"thread"`` has a thread advance non-blocking

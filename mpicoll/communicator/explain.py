@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from ..schedule import CONTRACTS, VENDOR, Algorithm, Cut, UnknownName, algorithms, find
 from ..schedule.words import counted
+from ..transport.stripes import merged_rounds
 from .choice import Chooser, Query
+from .make import keeps_busy
 
 FASTEST_VENDOR = "MPI's own is the fastest here, says {}; ours runs where its result might differ"
 
@@ -80,7 +82,8 @@ def _chosen(chooser: Chooser, query: Query, name: str | None) -> tuple[str, str,
     if name is None and chooser.prefers_vendor(query):
         return VENDOR, FASTEST_VENDOR.format(chooser.tuning.path), 1
     choice = chooser.choose(query, name)
-    return choice.algorithm.name, choice.why, choice.algorithm.options.get("stripes", 1)
+    options = choice.algorithm.options
+    return choice.algorithm.name, choice.why, options.get("stripes", options.get("blocks", 1))
 
 
 def _price(chooser: Chooser, entry: Algorithm, query: Query) -> Price:
@@ -89,7 +92,8 @@ def _price(chooser: Chooser, entry: Algorithm, query: Query) -> Price:
         return Price(entry.base, refused=reason)
     size, nodes = chooser.size, chooser.nodes
     stripes = entry.options.get("stripes", 1) if entry.contract.cut is Cut.VECTOR else 1
-    rounds = round(entry.count(size, nodes).rounds) + stripes - 1
+    alone = round(entry.count(size, nodes).rounds)
+    rounds = merged_rounds(alone, stripes, keeps_busy(entry, size, nodes)) if stripes > 1 else alone
     moved = round(entry.rank_count(size, nodes).volume * (query.nbytes or 0))
     return Price(entry.name, chooser.price(entry, query), rounds, moved)
 

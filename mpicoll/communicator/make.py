@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -85,7 +85,7 @@ def _program(
         source = start and start.part(begin, length)
         programs.append(_place(case, source, end and end.part(begin, length), {}))
         begin += length
-    return interleave(programs, overlap=_keeps_busy(case))
+    return interleave(programs, overlap=keeps_busy(case.entry, case.size, case.nodes))
 
 
 def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[int, int]) -> Program:
@@ -97,7 +97,7 @@ def _place(case: Case, start: Place | None, end: Place | None, sizes: Mapping[in
     return place_blocks(rounds, places.start, places.end, places.sizes, empty_messages)
 
 
-def _keeps_busy(case: Case) -> bool:
+def keeps_busy(entry: Algorithm, size: int, nodes: Sequence[int]) -> bool:
     """Whether ranks combine and all are busy in all rounds: a pipeline would fill for longer."""
-    whole, busiest = case.entry.count(case.size), case.entry.rank_count(case.size)
+    whole, busiest = entry.count(size, nodes), entry.rank_count(size, nodes)
     return whole.reduced > 0 and whole == busiest

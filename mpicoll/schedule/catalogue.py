@@ -44,6 +44,11 @@ def algorithm(
 ) -> Callable[[Callable[..., Rounds]], Callable[..., Rounds]]:
     """Register a generator function as an algorithm of the collective that its module is named for.
 
+    ``rounds``, ``startups`` (messages; by default the rounds), ``volume``, ``reduced``, ``blocks``
+    (of a vector): closed forms in the names of ``Form``, bytes in units of n.  ``commutes``,
+    ``power_of_two``, ``even``, ``equal_counts``: restrictions.  ``pipelined``: its blocks are an
+    option.  ``canonical``: 1 where an ordered run has the bits of the canonical tree.
+
     The function takes ``rank`` and ``size`` and, where it needs them, ``root``, ``blocks`` (the
     number of blocks of a vector), ``ordered`` (the operator does not commute), ``nodes`` (the node
     of each rank) and its ``options``, given here with their default values.  ``rank``: messages,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -20,6 +19,7 @@ from mpi4py import MPI
 
 from .binding import Binding, BoundRound, BoundStep
 from .datatypes import Array
+from .settings import setting
 from .table import COPY, START, WAIT, combining
 from .waiting import SPIN
 
@@ -46,10 +46,7 @@ def kernel() -> Kernel | None:
 
     Its first use on a machine compiles it, some seconds; after that it is loaded from a file.
     """
-    wanted = os.environ.get("MPICOLL_JIT", "1")
-    if wanted not in ("0", "1"):
-        raise ValueError(f"MPICOLL_JIT={wanted!r}: expected 0 (never) or 1 (where Numba is)")
-    if wanted == "0" or importlib.util.find_spec("numba") is None:
+    if setting("jit", None, ("0", "1")) == "0" or importlib.util.find_spec("numba") is None:
         return None
     try:
         from .kernel import replay

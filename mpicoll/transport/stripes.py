@@ -15,6 +15,15 @@ FEWEST = 4
 """The fewest stripes that are worth overlapping."""
 
 
+def merged_rounds(rounds: int, stripes: int, overlap: bool) -> int:
+    """The rounds of a schedule of so many, all stripes together: see ``interleave``."""
+    return _stride(stripes, overlap) * rounds + stripes - 1
+
+
+def _stride(stripes: int, overlap: bool) -> int:
+    return 2 if overlap and stripes >= FEWEST else 1
+
+
 def interleave(programs: Sequence[Program], overlap: bool = False) -> Program:
     """One program of several: round k of stripe s is part of round k + s.
 
@@ -24,10 +33,11 @@ def interleave(programs: Sequence[Program], overlap: bool = False) -> Program:
     """
     if len(programs) == 1:
         return programs[0]
-    stride = 2 if overlap and len(programs) >= FEWEST else 1
-    depth = stride * max(len(program.rounds) for program in programs)
+    stride = _stride(len(programs), overlap)
+    longest = max(len(program.rounds) for program in programs)
+    depth = stride * longest
     scratch = max(program.scratch for program in programs)
-    rounds = [Exchange() for _ in range(depth + len(programs) - 1)]
+    rounds = [Exchange() for _ in range(merged_rounds(longest, len(programs), overlap))]
     for stripe, program in enumerate(programs):
         offset = stripe % depth * scratch
         for number, exchange in enumerate(program.rounds):

@@ -13,6 +13,7 @@ from mpi4py import MPI
 import mpicoll
 from mpicoll.communicator import kept
 from mpicoll.transport import plan
+from mpicoll.transport.program import Memory
 
 pytestmark = pytest.mark.mpi
 SIZE = MPI.COMM_WORLD.Get_size()
@@ -165,19 +166,23 @@ def test_a_failed_call_is_forgotten(fresh: Any, monkeypatch: pytest.MonkeyPatch)
 
 def test_scratch_is_shared(fresh: Any) -> None:
     """Plans of blocking calls never run together, so one stretch serves them all."""
-    memory = set()
     for count in (1000, 100, 900):
         mine, total = np.full(count, 2.0), np.empty(count)
         fresh.Allreduce(mine, total, algorithm="recursive_doubling")
         assert total.tolist() == [2 * SIZE] * count
-        memory.add(id(fresh._scratch.take(1)))
-    assert len(memory) == 1
+    plans = fresh._kept._plans.values()
+    used = [plan._bound._memory[Memory.SCRATCH] for plan in plans if plan.scratch]
+    assert len(used) in ((0, 3) if SIZE != 2 else (3,))  # who folds into another needs none
+    assert all(np.shares_memory(fresh._scratch.take(1), one) for one in used)
 
 
 def test_free_frees_what_was_kept(comm: Any) -> None:
     one = mpicoll.Communicator(comm.vendor)
     values = np.arange(4)
     one.Bcast(values)
+    (plan,) = one._kept._plans.values()
     one.free()
+    with pytest.raises(RuntimeError, match="run of a plan that was freed"):
+        plan.run()
     with pytest.raises(RuntimeError, match="freed"):
         one.Bcast(values)
