@@ -94,10 +94,10 @@ def test_every_mode_receives_objects(mode: str) -> None:
 
 @pytest.mark.parametrize(
     ("cores", "variable", "expected"),
-    [(8, None, None), (7, None, "yield"), (7, "spin", "spin")],
+    [(8, None, "spin"), (7, None, "yield"), (7, "sleep", "sleep")],
 )
 def test_hosts_on_one_machine_that_share_cores(
-    cores: int, variable: str | None, expected: str | None
+    cores: int, variable: str | None, expected: str
 ) -> None:
     """Each of the 8 hosts has one rank, which cannot see the others."""
     code = (
