@@ -6,7 +6,7 @@ import pytest
 
 from mpicoll.schedule import Machine, cost, cut, estimate, find
 from mpicoll.schedule.circulant import base_block, receive_order, skips
-from mpicoll.schedule.cost import MOST, switches
+from mpicoll.schedule.cost import MOST, sharers, switches
 from mpicoll.schedule.fold import Fold
 from mpicoll.schedule.steps import LEFT, RIGHT, recv, recv_reduce, reduce, send, split
 
@@ -198,3 +198,14 @@ def test_changing_peers_makes_bytes_dearer() -> None:
 def test_what_only_moves_is_not_cut_for_the_cache() -> None:
     assert cut(find("bcast", "chain"), 2, 64 << 20, Machine()).name == "chain"
     assert cut(find("reduce", "chain"), 2, 64 << 20, Machine()).name == "chain:stripes=64"
+
+
+def test_ranks_of_a_node_share_its_link() -> None:
+    """Of a ring's neighbours one is on another node; a circulant sends from every rank."""
+    nodes = (0, 0, 0, 1, 1, 2, 2, 3)
+    names = ("ring", "circulant", "hierarchical")
+    assert [sharers(find("allreduce", name), 8, nodes) for name in names] == [1, 3, 1]
+    assert sharers(find("allreduce", "circulant"), 8, (0,) * 8) == 1
+    assert sharers(find("allreduce", "circulant"), 8, tuple(range(8))) == 1
+    machine = Machine(alpha=0.0, beta=1.0, gamma=0.0)
+    assert estimate(find("allreduce", "circulant"), 8, 8, machine, nodes) == 3 * 2 * 7

@@ -9,6 +9,7 @@ where ranks pass on to several peers (``switch``); both were seen over TCP (benc
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -201,10 +202,22 @@ def _timers(
 
 
 def _steady(entry: Algorithm, size: int, machine: Machine, nodes: Sequence[int] | None) -> Machine:
-    """The machine as an algorithm that may change peers finds it."""
-    if machine.switch == 1 or not switches(entry, size, nodes and tuple(nodes)):
-        return machine
-    return machine._replace(beta=machine.beta * machine.switch)
+    """The machine as an algorithm finds it that may change peers, or share a node's link."""
+    where = None if nodes is None else tuple(nodes)
+    dearer = 1.0 if where is None else sharers(entry, size, where)
+    if machine.switch != 1 and switches(entry, size, where):
+        dearer *= machine.switch
+    return machine if dearer == 1 else machine._replace(beta=machine.beta * dearer)
+
+
+@cache
+def sharers(entry: Algorithm, size: int, nodes: tuple[int, ...]) -> int:
+    """The ranks of the fullest node that send to other nodes, and so share its link; at least 1."""
+    fullest, count = Counter(nodes).most_common(1)[0]
+    if count in (1, size):
+        return 1
+    ranks = (rank for rank in range(size) if nodes[rank] == fullest)
+    return max(1, sum(bool(_outside(entry, rank, size, nodes)) for rank in ranks))
 
 
 @cache
@@ -214,14 +227,19 @@ def switches(entry: Algorithm, size: int, nodes: tuple[int, ...] | None = None) 
     Of many ranks some are looked at.
     """
     looked_at = range(size) if size <= 32 else {0, 1, size // 3, size // 2, size - 2, size - 1}
-    return any(_sends_elsewhere(entry, rank, size, nodes) for rank in looked_at)
+    return any(_passes_on(entry, rank, size, nodes) for rank in looked_at)
 
 
-def _sends_elsewhere(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> bool:
+def _passes_on(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> bool:
+    receives = any(_receives(steps) for steps in entry.generate(rank, size, nodes=nodes))
+    return receives and len(_outside(entry, rank, size, nodes)) > 1
+
+
+def _outside(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> set[int]:
+    """The ranks on other nodes that a rank sends to."""
     rounds = entry.generate(rank, size, nodes=nodes)
     peers = {step.peer for steps in rounds for step in _sends(steps)}
-    outside = {peer for peer in peers if nodes is None or nodes[peer] != nodes[rank]}
-    return len(outside) > 1 and any(_receives(steps) for steps in rounds)
+    return {peer for peer in peers if nodes is None or nodes[peer] != nodes[rank]}
 
 
 def _time(count: Count, nbytes: float, machine: Machine, overhead: float) -> float:
