@@ -195,6 +195,15 @@ def test_changing_peers_makes_bytes_dearer() -> None:
     assert estimate(find("allreduce", "circulant"), 4, 8, machine) == 400 + 240 + 6
 
 
+def test_stripes_keep_links_between_nodes_busy() -> None:
+    """2 MiB on two nodes: stripes of 256 KiB where each takes 50 alpha, fewer where not."""
+    ring, apart = find("allreduce", "ring"), (0, 1, 2, 3)
+    slow, fast = Machine(alpha=1e-4, beta=1e-7), Machine(alpha=1e-5, beta=1e-9)
+    assert cut(ring, 4, 2 << 20, slow, apart).options == {"stripes": 8}
+    assert cut(ring, 4, 2 << 20, fast, apart).options == {"stripes": 4}  # 2.1 ms over 0.5 ms
+    assert cut(ring, 4, 2 << 20, slow, (0, 0, 0, 0)).options == {"stripes": 2}
+
+
 def test_what_only_moves_is_not_cut_for_the_cache() -> None:
     assert cut(find("bcast", "chain"), 2, 64 << 20, Machine()).name == "chain"
     assert cut(find("reduce", "chain"), 2, 64 << 20, Machine()).name == "chain:stripes=64"

@@ -23,6 +23,12 @@ from .steps import Recv, RecvReduce, Reduce, Round, Send, split
 STRIPE = 1 << 20
 """The most bytes of a stripe, so that what is in flight stays in the cache."""
 
+LINK_STRIPE = 1 << 18
+"""The most bytes of a stripe between nodes, unless it takes less than ``BUSY`` times alpha."""
+
+BUSY = 50
+"""How many times alpha a stripe takes between nodes, at least."""
+
 MOST = 128
 """The most stripes, or blocks of a pipeline, of a vector."""
 
@@ -144,7 +150,7 @@ def cut(
     """
     if size == 1 or {"stripes", "blocks"} & algorithm.options.keys():
         return algorithm
-    least = int(nbytes // STRIPE) if algorithm.contract.operates else 1
+    least = _least(nbytes, machine, nodes) if algorithm.contract.operates else 1
     if algorithm.pipelined:
         return _in_blocks(algorithm, size, nbytes, _steady(algorithm, size, machine, nodes), least)
     if "stripes" not in algorithm.choices:
@@ -154,6 +160,18 @@ def cut(
     wanted = _optimum(hidden, stage(0))
     stripes = min(MOST, max(1, wanted, least))
     return algorithm if stripes == 1 else variant(algorithm, stripes=stripes)
+
+
+def _least(nbytes: float, machine: Machine, nodes: Sequence[int] | None) -> int:
+    """The fewest stripes that keep what is combined in the cache and, between nodes, links busy.
+
+    While a round ends there, other stripes' messages are under way, as long as they take a while.
+    """
+    stripes = nbytes // STRIPE
+    if nodes is not None and len(set(nodes)) > 1:
+        longest = nbytes * machine.beta / (BUSY * machine.alpha) if machine.alpha else MOST
+        stripes = max(stripes, min(nbytes // LINK_STRIPE, longest))
+    return int(stripes)
 
 
 def _in_blocks(
