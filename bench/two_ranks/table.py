@@ -82,7 +82,8 @@ def keep(records: dict[str, dict[str, Record]], text: str, folder: Path) -> None
     for mpi, kinds in records.items():
         for kind, record in kinds.items():
             path = folder / f"{mpi}-{kind}"
-            path.with_suffix(".txt").write_text("\n".join(render(record, "nccl")) + "\n")
+            full = "\n".join(render(record, "nccl")).replace(f"{Path.cwd()}/", "")
+            path.with_suffix(".txt").write_text(f"{full}\n")
             path.with_suffix(".png").unlink(missing_ok=True)
             plot(record, path.with_suffix(".png"))
 
