@@ -144,7 +144,7 @@ def test_several_launches_are_one_record(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert record["rows"][2]["chosen"] in [*algorithms("reduce")]
     assert all(len(row["samples_us"]) == 6 for row in record["rows"])
-    assert record["environment"]["method"]["machine"] == [1e-6, 1e-9, 1e-10]
+    assert record["environment"]["method"]["machine"] == [1e-6, 1e-9, 1e-10, 1.0]
     assert all(len(row["launch_medians_us"]) == 2 and row["in_place"] for row in record["rows"])
 
 

@@ -88,7 +88,7 @@ def test_links_between_nodes_cost_more() -> None:
     ],
 )
 def test_why(tuning: Tuning, why: str) -> None:
-    assert explain(Chooser((0,) * 4, tuning), Query("gather", 1000)).why == why
+    assert explain(Chooser((0,) * 4, tuning), Query("gather", 16)).why == why
 
 
 def test_what_is_wrong_is_an_error() -> None:

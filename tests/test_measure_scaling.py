@@ -16,6 +16,7 @@ from mpicoll.cli import main
 from mpicoll.cli.options import parse_machine, parse_rate
 from mpicoll.measure.scaling import law_us, limit_us, panels, scaling_lines
 from mpicoll.measure.scaling_plot import plot_scaling
+from mpicoll.schedule import Machine
 
 MIB = 1 << 20
 
@@ -90,7 +91,7 @@ def test_rate(text: str, rate: float) -> None:
     [("5e-6,2e-10,1e-10", (5e-6, 2e-10, 1e-10)), ("0.001,1e-8", (0.001, 1e-8, 0))],
 )
 def test_machine(text: str, machine: tuple[float, float, float]) -> None:
-    assert parse_machine(text) == machine
+    assert parse_machine(text) == Machine(*machine)
 
 
 @pytest.mark.parametrize("text", ["", "5e-6", "1e-6,x", "5,1e-9,0", "-1e-6,0,0", "1e-6,0,0,0"])

@@ -16,6 +16,7 @@ from .progress import progress
 
 if TYPE_CHECKING:
     from ..measure.settings import Settings
+    from ..schedule import Machine
 
 
 def run_launches(settings: Settings, ranks: int, launches: int) -> dict[str, Any]:
@@ -56,7 +57,12 @@ def arguments(settings: Settings, ranks: int, path: Path) -> Sequence[str]:
         "--seed": settings.seed,
         "--json": path,
         **({} if settings.seconds is None else {"--time": settings.seconds}),
-        **({} if settings.machine is None else {"--machine": ",".join(map(str, settings.machine))}),
+        **({} if settings.machine is None else {"--machine": _constants(settings.machine)}),
     }
     flat = [str(word) for pair in options.items() for word in pair]
     return ["bench", *settings.collectives, *flat, *(["--in-place"] * settings.in_place)]
+
+
+def _constants(machine: Machine) -> str:
+    """As ``--machine`` reads them."""
+    return f"{machine.alpha},{machine.beta},{machine.gamma}"

@@ -32,6 +32,9 @@ NODE = Machine()
 NETWORK = Machine(alpha=2e-5, beta=8e-10, gamma=NODE.gamma, switch=1.3)
 """A link between nodes, where none was measured: Ethernet with 10 Gbit/s, in round numbers."""
 
+BEYOND = 2
+"""How far above the largest size that was measured its winner holds, as a factor."""
+
 Nodes: TypeAlias = tuple[int, ...]
 """The node of each rank."""
 
@@ -144,9 +147,12 @@ class Tuning:
         return Tuning(path=self.path, refused=found) if found else self
 
     def winner(self, collective: str, nbytes: int, nodes: Sequence[int]) -> Winner | None:
-        """What won at a size on such ranks; beyond the largest, what won there; else None."""
+        """What won at a size on such ranks; None where nothing near it was measured.
+
+        A row holds up to its size, the last one up to ``BEYOND`` times its size.
+        """
         rows = self.winners.get(collective, ())
-        if not rows or numbered(nodes) != self.nodes:
+        if not rows or numbered(nodes) != self.nodes or nbytes > BEYOND * rows[-1].up_to:
             return None
         return next((row for row in rows if nbytes <= row.up_to), rows[-1])
 

@@ -133,7 +133,7 @@ class Search:
         every = [(name, price + late) for name, price in candidates(chooser, case)]
         fewest, found, needed = _affordable(every, seconds)
         if needed > PATIENCE * seconds:
-            reason = f"it would take {needed:.3g} s, and {seconds:.3g} s are left for it"
+            reason = f"it would take {needed:.2g} s, of --time {seconds:.2g} s are left for it"
             return Verdict(case, Winner(case.nbytes, model), model, skipped=reason), late
         wanted = replace(self.settings, algorithms=tuple(found), fewest=fewest)
         timings = cell(self.comm, wanted, case, seconds)

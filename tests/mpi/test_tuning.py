@@ -46,7 +46,7 @@ def tuning(comm: Any) -> Tuning:
         nodes=comm.nodes,
         node=Machine(1e-6, 1e-10, 1e-10),
         winners={
-            "allreduce": (Winner(64, "star"), Winner(4096, "ring:stripes=3")),
+            "allreduce": (Winner(64, "star"), Winner(1 << 20, "ring:stripes=3")),
             "bcast": (Winner(1 << 20, "chain"),),
             "reduce": (Winner(8, "vendor"), Winner(4096, "circulant")),
         },
