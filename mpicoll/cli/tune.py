@@ -40,7 +40,8 @@ def _libraries() -> tuple[str, ...]:
 @click.option("--output", type=click.Path(path_type=Path), metavar="FILE",
               help="The tuning file; by default named for host, MPI and ranks, in this folder.  "
               "With --export: that file, by default standard output.")
-@click.option("--allow-vendor", is_flag=True, help="The MPI library's own collectives may win.")
+@click.option("--allow-vendor", is_flag=True,
+              help="The MPI library's own may win; it advances no non-blocking call of ours.")
 @click.option("--from", "source", type=click.Path(path_type=Path, exists=True), metavar="FILE",
               help="A tuning file to export; nothing is measured.")
 @click.option("--export", "library", type=one_of("library", _libraries), metavar="openmpi|mpich",

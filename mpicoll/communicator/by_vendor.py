@@ -43,7 +43,7 @@ class VendorPlan(Task):
     """
 
     algorithm = VENDOR
-    requests = 0
+    requests = scratch = 0
 
     def __init__(
         self,

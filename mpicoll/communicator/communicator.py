@@ -91,6 +91,7 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
     ) -> None:
         self.vendor = MPI.Intracomm(comm)
         self.tuning = agree(self.vendor, tuning)
+        given = None if nodes is None else given_nodes(nodes, comm.Get_size())
         self._ways = Ways(wait_mode(self.vendor, wait), hold(progress))
         self.deterministic = deterministic
         self._traffic = [self.vendor.Dup()]
@@ -98,7 +99,6 @@ class Communicator(Children, ObjectCollectives, MPI.Intracomm):
         self._kept, self._scratch = KeptPlans(), ScratchPool()
         self._owner = False
         self._size = self.vendor.size
-        given = None if nodes is None else given_nodes(nodes, self._size)
         self.nodes = given or found_nodes(self._traffic[0])
         self._chooser = Chooser(self.nodes, self.tuning)
 

@@ -15,6 +15,7 @@ import numpy as np
 from mpi4py import MPI
 
 from ..transport.plan import Plan
+from ..transport.pool import LIMIT
 from .call import Call
 
 MOST = 128
@@ -32,6 +33,12 @@ _CONSTANTS = {
 }
 """The identities of what lives as long as the process and never changes."""
 
+_FIRST = 2
+"""The first arguments, which are the buffers (but for those of another type, such as a root)."""
+
+_BUFFERS = {"buf", "sendbuf", "recvbuf"}
+"""The names of the buffers."""
+
 _PLAIN = {int, bool, str, type(None)}
 _address = MPI.Get_address
 _ndarray = np.ndarray
@@ -42,36 +49,40 @@ def fingerprint(
 ) -> tuple[Any, ...] | None:
     """What the plan of a call depends on, or None where that cannot be told by numbers alone."""
     parts: list[Any] = [name, deterministic]
-    for value in arguments:
-        if type(value) is _ndarray:
+    for index, value in enumerate(arguments):
+        if type(value) is _ndarray and index < _FIRST:  # as in _add, without its call
             flags = value.flags.num
             if not flags & _CONTIGUOUS:
                 return None
             parts += _address(value), value.size, value.dtype, flags
-        elif not _add(parts, value):
+        elif not _add(parts, value, index < _FIRST):
             return None
     for key, value in options.items():
         parts.append(key)
-        if not _add(parts, value):
+        if not _add(parts, value, key in _BUFFERS):
             return None
     return tuple(parts)
 
 
-def _add(parts: list[Any], value: Any) -> bool:
-    """Add an argument's part; whether there is one."""
+def _add(parts: list[Any], value: Any, is_buffer: bool) -> bool:
+    """Add an argument's part; whether there is one.
+
+    An array is one as a buffer, where its content does not count, and not among counts.
+    """
     kind = type(value)
     if kind in _PLAIN:
         parts.append(value)
     elif id(value) in _CONSTANTS:
         parts.append(id(value))
     elif kind is _ndarray:
-        if not value.flags.c_contiguous:
+        if not is_buffer or not value.flags.num & _CONTIGUOUS:
             return False
         parts += _address(value), value.size, value.dtype, value.flags.num
     elif kind is list or kind is tuple:
         parts.append((kind, len(value)))
-        return all(_add(parts, one) for one in value[:1]) and all(
-            type(one) is not _ndarray and _add(parts, one) for one in value[1:]
+        return all(
+            _add(parts, one, is_buffer and not index and type(one) is _ndarray)
+            for index, one in enumerate(value)
         )
     else:
         return False
@@ -83,6 +94,11 @@ def run_all(plans: Iterable[Plan]) -> None:
     for plan in plans:
         plan.run()
         plan.Free()
+
+
+def fits(plan: Plan) -> bool:
+    """Whether a plan is small enough to keep: in its messages, and its scratch in the pool."""
+    return plan.requests <= REQUESTS and plan.scratch <= LIMIT
 
 
 class KeptPlans:
@@ -111,7 +127,7 @@ class KeptPlans:
         first = next(plans)
         first.run()
         second = next(plans, None)
-        if second is None and key is not None and call.borrowed and first.requests <= REQUESTS:
+        if second is None and key is not None and call.borrowed and fits(first):
             self._keep(key, first)
             return
         first.Free()

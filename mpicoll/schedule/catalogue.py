@@ -107,6 +107,8 @@ def find(collective: str, name: str) -> Algorithm:
     The same object for the same text.  Raises ``UnknownName``, listing the choices, or
     ``BadOption`` for an option that is not there or cannot be.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"algorithm: expected a name, got {type(name).__name__}")
     base, *options = name.split(":")
     if base not in algorithms(collective):
         raise UnknownName(f"algorithm of {collective}", base, algorithms(collective))

@@ -2,7 +2,8 @@
 
 For short messages the interpreter is what a round costs.  The table has the same requests,
 stretches and operators as the interpreted walk; what it cannot hold is left to that.  MPI is called
-by address, with the handles' raw bytes, so that it serves both ABIs.
+by address, with the handles' raw bytes, so that it serves both ABIs.  What ``np.errstate`` asks for
+is not seen there.
 """
 
 from __future__ import annotations

@@ -78,12 +78,12 @@ def _combiner(dtype: Any) -> Any:
         elif operator == 1:
             for i in range(count):
                 c[i] = a[i] * b[i]
-        elif operator == 2:  # a NaN wins
+        elif operator == 2:
             for i in range(count):
-                c[i] = a[i] if a[i] >= b[i] or a[i] != a[i] else b[i]
+                c[i] = a[i] if a[i] >= b[i] else b[i]
         else:
             for i in range(count):
-                c[i] = a[i] if a[i] <= b[i] or a[i] != a[i] else b[i]
+                c[i] = a[i] if a[i] <= b[i] else b[i]
 
     return combine
 

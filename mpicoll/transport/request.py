@@ -18,9 +18,10 @@ class Request(Completions, Task):
     """A non-blocking collective, which advances in each of our calls that test or wait.
 
     Not an ``MPI.Request``: MPI itself cannot advance it, so it stands still while its rank
-    computes, or waits in MPI's own calls such as a receive; but not on a communicator with
-    ``progress="thread"``, whose thread advances it meanwhile.  ``Request.Waitall`` and the like
-    take both kinds, in any mixture.  ``owner``: by which ``complete_all`` finds it.
+    computes, or waits in MPI's own calls such as a receive or its own collectives; but not on a
+    communicator with ``progress="thread"``, whose thread advances it meanwhile.
+    ``Request.Waitall`` and the like take both kinds, in any mixture.  ``owner``: by which
+    ``complete_all`` finds it.
     """
 
     def __init__(self, plans: Iterator[Plan], owner: object = None, ways: Ways = PLAIN) -> None:

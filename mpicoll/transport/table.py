@@ -15,11 +15,13 @@ START, WAIT, COPY, COMBINE = 0, 1, 2, 3
 
 OPERATORS = (np.add, np.multiply, np.maximum, np.minimum)
 DTYPES = tuple(map(np.dtype, ("f4", "f8", "i4", "i8")))
-"""What compiled code combines: each of these operators on each of these dtypes."""
+"""What compiled code combines: these operators on these dtypes, but for those of ``combining``."""
 
 
 def combining(operator: np.ufunc | None, dtype: np.dtype[Any]) -> int | None:
     """The word for an operator on a dtype, or None where compiled code has none."""
     if operator not in OPERATORS or dtype not in DTYPES:
         return None
+    if operator in (np.maximum, np.minimum) and dtype.kind == "f":
+        return None  # of 0.0 and -0.0 NumPy's own loops take either, and all ranks must agree
     return COMBINE + OPERATORS.index(operator) * len(DTYPES) + DTYPES.index(dtype)

@@ -40,6 +40,11 @@ def is_compiled(plan: mpicoll.Plan) -> bool:
     return [getattr(step[0], "__name__", "") for step in plan._steps] == ["run"]
 
 
+def serves(dtype: Any, op: Any) -> bool:
+    """Extremes of floating point are left to NumPy, for the sake of signed zeros."""
+    return op not in (MPI.MAX, MPI.MIN) or dtype.kind == "i"
+
+
 def results(comm: Any, monkeypatch: pytest.MonkeyPatch, name: str, *given: Any, **how: Any) -> Any:
     """What a compiled and an interpreted plan of one call leave in the receive buffer."""
     found = []
@@ -48,7 +53,8 @@ def results(comm: Any, monkeypatch: pytest.MonkeyPatch, name: str, *given: Any, 
         compiled.kernel.cache_clear()
         send, receive = (np.array(buffer) for buffer in given)
         with getattr(comm, f"{name}_init")(send, receive, **how) as plan:
-            assert is_compiled(plan) is (jit == "1")
+            if jit == "0" or serves(send.dtype, how.get("op")):
+                assert is_compiled(plan) is (jit == "1")
             for _ in range(3):
                 receive[:] = given[1]
                 plan.run()

@@ -186,3 +186,31 @@ def test_free_frees_what_was_kept(comm: Any) -> None:
         plan.run()
     with pytest.raises(RuntimeError, match="freed"):
         one.Bcast(values)
+
+
+def test_counts_in_an_array_count_by_their_content(fresh: Any) -> None:
+    """Wherever the counts stand; the same sums in the same memory, cut in another way each time."""
+    counts, starts, total = np.zeros(SIZE, int), np.zeros(SIZE, int), SIZE + 1
+    mine, got, every = np.arange(SIZE + 1.0), np.empty(2), np.empty(total)
+    for taker in RANKS:
+        counts[:] = [1 + (rank == taker) for rank in RANKS]
+        starts[:] = np.cumsum(counts) - counts
+        own = slice(starts[fresh.rank], starts[fresh.rank] + counts[fresh.rank])
+        for how in ("by place", "by name"):
+            got.fill(-1)
+            if how == "by place":
+                fresh.Reduce_scatter(mine, got, counts)
+            else:
+                fresh.Reduce_scatter(mine, got, recvcounts=counts)
+            assert got[: counts[fresh.rank]].tolist() == (SIZE * mine[own]).tolist()
+        every.fill(-1)
+        fresh.Allgatherv([mine[own], MPI.DOUBLE], [every, (counts, starts), MPI.DOUBLE])
+        assert every.tolist() == mine.tolist()
+
+
+def test_plans_of_much_scratch_are_not_kept(fresh: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "LIMIT", 0)
+    mine, total = np.arange(9.0), np.empty(9)
+    fresh.Allreduce(mine, total, algorithm="allgather_reduce")
+    assert total.tolist() == [SIZE * i for i in range(9)]
+    assert len(fresh._kept) == (1 if SIZE == 1 else 0)
