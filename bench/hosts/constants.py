@@ -5,53 +5,26 @@ python constants.py --link 100mbit
 
 from __future__ import annotations
 
-import json
+import shlex
+import sys
 from argparse import ArgumentParser
 
 from mpicoll.cli.options import parse_rate
+from mpicoll.communicator import Tuning
 from mpicoll.communicator.tuning import NETWORK, NODE, here
+from mpicoll.measure.environment import versions
 from mpicoll.measure.limits import link
-from mpicoll.schedule import Machine
+from mpicoll.measure.tune_text import to_toml
 
 ALPHA = 150e-6
 """Seconds a message between two of the hosts, which share two cores."""
-
-TEXT = """\
-schema = 1
-
-[run]
-date = ""
-mpicoll = ""
-command = "bench/hosts/run"
-nodes = [0]
-
-[machine]
-host = {host}
-cpu = {cpu}
-cores = {cores}
-
-[mpi]
-library = {mpi}
-version = {version}
-
-[node]
-{node}
-
-[network]
-{network}
-"""
-
-
-def constants(machine: Machine) -> str:
-    """The lines of a link."""
-    return "\n".join(f"{name} = {value!r}" for name, value in machine._asdict().items())
 
 
 def text(rate: float) -> str:
     """The tuning file, for links of so many bits a second."""
     network = link(rate)._replace(alpha=ALPHA, gamma=NODE.gamma, switch=NETWORK.switch)
-    place = {name: json.dumps(value) for name, value in vars(here()).items()}
-    return TEXT.format(**place, node=constants(NODE), network=constants(network))
+    made = {"date": "", "mpicoll": versions()["mpicoll"], "command": shlex.join(sys.argv)}
+    return to_toml(Tuning(place=here(), made=made, nodes=(0,), node=NODE, network=network))
 
 
 if __name__ == "__main__":

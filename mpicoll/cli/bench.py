@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from platform import node
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..schedule import Machine, Unserved, collectives
 from . import launch
+from .files import agree
 from .options import (
     DTYPE,
     MACHINE,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
     from ..measure.record import Record
     from ..measure.settings import Settings
     from ..measure.timing import Timing
-
-
-T = TypeVar("T")
 
 
 # fmt: off
@@ -124,20 +122,6 @@ def _require_runnable(settings: Settings, ranks: int) -> None:
         raise click.UsageError(f"--algorithms {names}: nothing to run; name at least one")
 
 
-def _agree(world: MPI.Intracomm, look: Callable[[], T]) -> T:
-    """Let rank 0 alone look at what only it will touch; what it finds or raises, all ranks do."""
-    found: tuple[T | None, click.ClickException | None] = None, None
-    if world.Get_rank() == 0:
-        try:
-            found = look(), None
-        except click.ClickException as error:
-            found = None, error
-    value, problem = world.bcast(found)
-    if problem is not None:
-        raise problem
-    return cast(T, value)
-
-
 def _several(settings: Settings, ranks: int | None, launches: int, outputs: Outputs) -> int:
     """Run and merge several launches, print and save; the exit status."""
     if ranks is None:
@@ -157,8 +141,8 @@ def _bench(world: MPI.Intracomm, settings: Settings, outputs: Outputs) -> int:
     """Measure, print and save; the exit status, the same on every rank."""
     from ..communicator import Communicator
 
-    _agree(world, outputs.require_new)
-    earlier = _agree(world, outputs.earlier)
+    agree(world, outputs.require_new)
+    earlier = agree(world, outputs.earlier)
     with Communicator(world) as comm:
         settings = _with_tuning(settings, comm)
         record = _record(comm, settings, outputs.record_file, earlier)

@@ -15,6 +15,7 @@ from ..schedule import (
     UnknownName,
     Unserved,
     algorithms,
+    base_name,
     collectives,
     find,
     require,
@@ -157,14 +158,14 @@ def require_algorithms(names: tuple[str, ...], wanted: tuple[str, ...]) -> None:
     known = {name for collective in wanted for name in algorithms(collective)}
     choices = ("all", AUTO, VENDOR, *sorted(known))
     for name in names:
-        if name not in choices and name.partition(":")[0] not in known:
+        if name not in choices and base_name(name) not in known:
             raise click.UsageError(str(UnknownName("algorithm", name, choices)))
         for collective in wanted:
             _require_options(collective, name)
 
 
 def _require_options(collective: str, name: str) -> None:
-    if name.partition(":")[0] in algorithms(collective):
+    if base_name(name) in algorithms(collective):
         try:
             find(collective, name)
         except ValueError as error:
@@ -174,7 +175,7 @@ def _require_options(collective: str, name: str) -> None:
 def require_served(names: tuple[str, ...], wanted: tuple[str, ...], ranks: int) -> None:
     """Raise ``click.UsageError`` where a named algorithm cannot run on so many ranks at all."""
     for collective in wanted:
-        for name in (one for one in names if one.partition(":")[0] in algorithms(collective)):
+        for name in (one for one in names if base_name(one) in algorithms(collective)):
             try:
                 require(find(collective, name), ranks)
             except Unserved as error:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from ..measure.report import formats
+from .files import require_folder, require_new
 from .options import FORMAT
 
 format_option = click.option(
@@ -49,8 +50,8 @@ class Outputs:
         if self.json_file and self.resume_file:
             raise click.UsageError("--json and --resume both name a record; leave one out")
         for path in (self.json_file, self.plot_file):
-            _require_new(path)
-        _require_folder(self.resume_file)
+            require_new(path)
+        require_folder(self.resume_file)
         try:
             if self.plot_file is not None:
                 require_matplotlib()
@@ -81,14 +82,3 @@ class Outputs:
         click.echo("\n".join(render(record, self.report)))
         Record(record, self.json_file).add(record["rows"])
         self.draw(record)
-
-
-def _require_new(path: Path | None) -> None:
-    if path is not None and path.exists():
-        raise click.UsageError(f"{path} is there already and is not overwritten; name another")
-    _require_folder(path)
-
-
-def _require_folder(path: Path | None) -> None:
-    if path is not None and not path.parent.is_dir():
-        raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")

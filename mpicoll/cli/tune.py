@@ -11,6 +11,7 @@ import click
 
 from ..schedule import collectives
 from . import launch
+from .files import agree, require_new
 from .options import SIZES, collective_argument, one_of, ranks_option
 from .progress import progress
 
@@ -82,14 +83,6 @@ def _default(ranks: int) -> Path:
     return Path(default_name(ranks))
 
 
-def require_new(path: Path) -> None:
-    """Raise ``click.UsageError`` where a file is there already, or no folder for it."""
-    if path.exists():
-        raise click.UsageError(f"{path} is there already and is not overwritten; name another")
-    if not path.parent.is_dir():
-        raise click.UsageError(f"{path}: there is no directory {path.parent}; make it first")
-
-
 def _export(source: Path, library: str, output: Path | None) -> None:
     """Print or save the winners as a library's file; to standard error, what it comes to."""
     from ..communicator import Tuning, TuningError
@@ -120,25 +113,13 @@ def _tune(world: MPI.Intracomm, settings: Settings, output: Path | None, allow_v
     from ..measure.tune import Search, header
 
     path = output or _default(world.Get_size())
-    _require_new_on_rank_0(world, path)
+    agree(world, lambda: require_new(path))
     with Communicator(world, tuning=Tuning()) as plain:
         noise_us = noise_of(plain)
         command_line = shlex.join(["mpicoll", *sys.argv[1:]])
         tuning = world.bcast(header(measure_links(plain), plain, command_line))
     with Communicator(world, tuning=tuning) as comm:
         return _search(Search(comm, settings, noise_us, allow_vendor), path)
-
-
-def _require_new_on_rank_0(world: MPI.Intracomm, path: Path) -> None:
-    problem = None
-    if world.Get_rank() == 0:
-        try:
-            require_new(path)
-        except click.UsageError as error:
-            problem = error
-    problem = world.bcast(problem)
-    if problem is not None:
-        raise problem
 
 
 def _search(search: Search, path: Path) -> int:

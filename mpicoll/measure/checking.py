@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any, TypeAlias
 
 from ..communicator import Communicator
-from ..schedule import VENDOR, serving
+from ..schedule import VENDOR, base_name, serving
 from .cases import AUTO, Case
 from .matrix import Probe, variants
 from .trial import Trial
@@ -47,7 +47,7 @@ def contenders(case: Case, size: int, wanted: Sequence[str] | None) -> list[str]
     served = serving(case.collective, size, case.commutes, case.equal_counts)
     if wanted is None:
         return [*others, *(name for one in served for name in variants(one))]
-    asked = (name for one in served for name in wanted if name.partition(":")[0] == one.name)
+    asked = (name for one in served for name in wanted if base_name(name) == one.name)
     return [*(name for name in others if name in wanted), *asked]
 
 

@@ -14,6 +14,7 @@ from ..schedule.steps import ceil_log2
 from .patterns import Array
 from .statistics import median
 from .timing import slowest_rank
+from .words import floor_noise_us
 
 REPETITIONS = 200
 
@@ -48,7 +49,7 @@ def noise_of(comm: Communicator) -> float:
     """The difference below which two times are the same, in microseconds; collective."""
     hosts = set(comm.vendor.allgather(node()))
     floor = measure_floor(comm, one_host=len(hosts) == 1)
-    return float(comm.vendor.bcast(max(floor.empty_us, floor.skew_us or 0.0)))
+    return float(comm.vendor.bcast(floor_noise_us(vars(floor))))
 
 
 def _marks(comm: Communicator) -> Array:

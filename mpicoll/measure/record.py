@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from functools import reduce
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..schedule import VENDOR, cost, find
 from .cases import Case
 from .environment import describe, library, versions
+from .files import write_anew
 from .statistics import Summary, ratio, summarize
 from .words import Row
 
@@ -153,9 +153,7 @@ class Record:
     def save(self) -> None:
         """Write the file anew, at no moment leaving half of one."""
         if self.path is not None:
-            part = self.path.with_name(f".{self.path.name}.part")
-            part.write_text(json.dumps(self.data) + "\n")
-            os.replace(part, self.path)
+            write_anew(self.path, json.dumps(self.data) + "\n")
 
 
 def header(

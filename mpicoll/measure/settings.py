@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..schedule import VENDOR, Machine, algorithms, find, require
+from ..schedule import VENDOR, Machine, algorithms, base_name, find, require
 from .cases import AUTO, Case, even_case
 
 ALL = "all"
@@ -73,9 +73,9 @@ class Settings:
     def _own(self, collective: str) -> list[str]:
         """Ours of a collective, in the catalogue's order, each with the options asked for."""
         names = algorithms(collective)
-        named = [name for name in self.algorithms if _base(name) in names]
+        named = [name for name in self.algorithms if base_name(name) in names]
         every = [*names, *named] if ALL in self.algorithms else named
-        return sorted(dict.fromkeys(every), key=lambda name: names.index(_base(name)))
+        return sorted(dict.fromkeys(every), key=lambda name: names.index(base_name(name)))
 
     def time(self, cells: int) -> float:
         """The seconds for so many cells."""
@@ -94,8 +94,3 @@ class Settings:
             "machine": self.machine,
             "not_run": refused,
         }
-
-
-def _base(name: str) -> str:
-    """The name without its options."""
-    return name.partition(":")[0]

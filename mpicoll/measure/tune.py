@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from .campaign import cell
 from .candidates import affordable, candidates, query_of
 from .cases import Case
 from .environment import versions
+from .files import write_anew
 from .settings import LEAST, Settings
 from .statistics import Summary, ratio, summarize
 from .timing import WARM_UP, Timing
@@ -178,6 +178,4 @@ def default_name(ranks: int) -> str:
 
 def save(tuning: Tuning, path: Path) -> None:
     """Write the file anew, at no moment leaving half of one."""
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(to_toml(tuning), encoding="utf-8")
-    os.replace(part, path)
+    write_anew(path, to_toml(tuning))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from ..schedule import VENDOR
@@ -35,7 +36,11 @@ def algorithm_words(row: Row) -> str:
 
 def noise_us(record: dict[str, Any]) -> float:
     """The difference below which two times of a record are the same, in microseconds."""
-    floor = record["environment"]["floor"]
+    return floor_noise_us(record["environment"]["floor"])
+
+
+def floor_noise_us(floor: Mapping[str, Any]) -> float:
+    """The same by a floor's fields (see ``floor.Floor``)."""
     return max(float(floor["empty_us"]), float(floor["skew_us"] or 0.0))
 
 

@@ -3,7 +3,7 @@
 Imports the standard library only.
 """
 
-from .algorithm import Algorithm
+from .algorithm import Algorithm, base_name
 from .catalogue import (
     VENDOR,
     algorithm,
@@ -35,6 +35,7 @@ __all__ = [
     "Unserved",
     "algorithm",
     "algorithms",
+    "base_name",
     "catalogue",
     "collectives",
     "cost",

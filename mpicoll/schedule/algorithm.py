@@ -16,6 +16,11 @@ LEAST = {"radix": 2}
 """The least value of an option, where it is not 1."""
 
 
+def base_name(name: str) -> str:
+    """An algorithm's name without its options: ``ring`` of ``ring:stripes=16``."""
+    return name.partition(":")[0]
+
+
 @dataclass(frozen=True, eq=False)
 class Algorithm:
     """One algorithm of one collective, with its options: its schedule and all that is known of it.
@@ -50,7 +55,7 @@ class Algorithm:
     @property
     def base(self) -> str:
         """The name without options."""
-        return self.name.partition(":")[0]
+        return base_name(self.name)
 
     @property
     def contract(self) -> Contract:
@@ -118,23 +123,11 @@ class Algorithm:
         return *self.defaults, *own
 
     def variant(self, **options: int) -> Algorithm:
-        """The same algorithm with other options beside those that are set.
+        """The same algorithm with other options beside those that are set; one object for the same.
 
         Raises ``BadOption`` for an option that it does not have or that cannot be.
         """
-        for name, value in options.items():
-            if name not in self.choices:
-                known = f"; it has {', '.join(self.choices)}" if self.choices else "; it has none"
-                raise BadOption(f"{self.collective} {self.base}: no option {name!r}{known}")
-            if value < LEAST.get(name, 1):
-                least = LEAST.get(name, 1)
-                raise BadOption(
-                    f"{self.collective} {self.base}: {name} {value}: expected {least} or more"
-                )
-        given = {**self.options, **options}
-        ordered = {name: given[name] for name in self.choices if name in given}
-        name = ":".join([self.base, *(f"{key}={value}" for key, value in ordered.items())])
-        return replace(self, name=name, options=ordered)
+        return _variant(self, **options)
 
     def settings(self, size: int) -> dict[str, int]:
         """The values of the function's options at this size, set or not."""
@@ -227,3 +220,19 @@ def _generate(
     }  # fmt: skip
     arguments = {name: value for name, value in given.items() if name in algorithm.parameters}
     return tuple(algorithm.function(**arguments)) if size > 1 else ()
+
+
+@lru_cache(maxsize=1024)
+def _variant(algorithm: Algorithm, **options: int) -> Algorithm:
+    subject = f"{algorithm.collective} {algorithm.base}"
+    for name, value in options.items():
+        if name not in algorithm.choices:
+            known = ", ".join(algorithm.choices) or "none"
+            raise BadOption(f"{subject}: no option {name!r}; it has {known}")
+        least = LEAST.get(name, 1)
+        if value < least:
+            raise BadOption(f"{subject}: {name} {value}: expected {least} or more")
+    given = {**algorithm.options, **options}
+    ordered = {name: given[name] for name in algorithm.choices if name in given}
+    name = ":".join([algorithm.base, *(f"{key}={value}" for key, value in ordered.items())])
+    return replace(algorithm, name=name, options=ordered)

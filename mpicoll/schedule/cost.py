@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from .algorithm import Algorithm
@@ -159,7 +159,7 @@ def cut(
     hidden = whole(nbytes) - whole(0) - (stage(nbytes) - stage(0))
     wanted = _optimum(hidden, stage(0))
     stripes = min(MOST, max(1, wanted, least))
-    return algorithm if stripes == 1 else variant(algorithm, stripes=stripes)
+    return algorithm if stripes == 1 else algorithm.variant(stripes=stripes)
 
 
 def _least(nbytes: float, machine: Machine, nodes: Sequence[int] | None) -> int:
@@ -178,16 +178,10 @@ def _in_blocks(
     algorithm: Algorithm, size: int, nbytes: float, machine: Machine, least: int
 ) -> Algorithm:
     """A pipeline of its own: (b-1+R) rounds of n/b bytes, R being those of one block."""
-    rounds = variant(algorithm, blocks=1).count(size).rounds
+    rounds = algorithm.variant(blocks=1).count(size).rounds
     hidden = (rounds - 1) * (machine.beta + machine.gamma * algorithm.contract.operates)
     wanted = _optimum(nbytes * hidden, machine.alpha)
-    return variant(algorithm, blocks=min(MOST, max(1, wanted, least)))
-
-
-@lru_cache(maxsize=1024)
-def variant(algorithm: Algorithm, **options: int) -> Algorithm:
-    """``Algorithm.variant``, the same object for the same options."""
-    return algorithm.variant(**options)
+    return algorithm.variant(blocks=min(MOST, max(1, wanted, least)))
 
 
 def _optimum(hidden: float, price: float) -> int:
@@ -235,7 +229,8 @@ def sharers(entry: Algorithm, size: int, nodes: tuple[int, ...]) -> int:
     if count in (1, size):
         return 1
     ranks = (rank for rank in range(size) if nodes[rank] == fullest)
-    return max(1, sum(bool(_outside(entry, rank, size, nodes)) for rank in ranks))
+    schedules = ((rank, entry.generate(rank, size, nodes=nodes)) for rank in ranks)
+    return max(1, sum(bool(_outside(rounds, rank, nodes)) for rank, rounds in schedules))
 
 
 @cache
@@ -249,13 +244,12 @@ def switches(entry: Algorithm, size: int, nodes: tuple[int, ...] | None = None) 
 
 
 def _passes_on(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> bool:
-    receives = any(_receives(steps) for steps in entry.generate(rank, size, nodes=nodes))
-    return receives and len(_outside(entry, rank, size, nodes)) > 1
-
-
-def _outside(entry: Algorithm, rank: int, size: int, nodes: tuple[int, ...] | None) -> set[int]:
-    """The ranks on other nodes that a rank sends to."""
     rounds = entry.generate(rank, size, nodes=nodes)
+    return any(map(_receives, rounds)) and len(_outside(rounds, rank, nodes)) > 1
+
+
+def _outside(rounds: Iterable[Round], rank: int, nodes: tuple[int, ...] | None) -> set[int]:
+    """The ranks on other nodes that a rank sends to."""
     peers = {step.peer for steps in rounds for step in _sends(steps)}
     return {peer for peer in peers if nodes is None or nodes[peer] != nodes[rank]}
 

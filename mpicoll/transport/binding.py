@@ -26,7 +26,7 @@ BoundStep: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 class BoundRound(NamedTuple):
-    """A round ready to run: its requests, and what is done meanwhile and afterwards.
+    """A round ready to run: what starts its requests, and what is done meanwhile and afterwards.
 
     ``together``: whether the requests may start in any order, as ``MPI_Startall`` may do it (MPI
     4.1, section 3.9): no two messages to one peer could overtake each other.
@@ -34,14 +34,9 @@ class BoundRound(NamedTuple):
 
     requests: list[MPI.Prequest]
     together: bool
+    start: list[BoundStep]
     during: list[BoundStep]
     after: list[BoundStep]
-
-    def start(self) -> list[BoundStep]:
-        """What starts the requests."""
-        if self.together:
-            return [(MPI.Prequest.Startall, (self.requests,))] if self.requests else []
-        return [(request.Start, ()) for request in self.requests]
 
 
 class Binding(NamedTuple):
@@ -99,6 +94,7 @@ class Bound:
         return BoundRound(
             requests,
             alone,
+            _starts(requests, alone),
             [self._local(step) for step in exchange.during],
             [self._local(step) for step in exchange.after],
         )
@@ -173,3 +169,10 @@ def _one_message_a_peer(exchange: Exchange) -> bool:
         len({message.peer for message in messages}) == len(messages)
         for messages in (exchange.sends, exchange.receives)
     )
+
+
+def _starts(requests: list[MPI.Prequest], together: bool) -> list[BoundStep]:
+    """What starts the requests of a round."""
+    if together:
+        return [(MPI.Prequest.Startall, (requests,))] if requests else []
+    return [(request.Start, ()) for request in requests]

@@ -133,7 +133,7 @@ class Plan(Task):
                 hook()
             return
         entry = self._rounds[number]
-        _do(entry.start())
+        _do(entry.start)
         _do(entry.during)
 
     def _leave(self) -> None:
@@ -151,7 +151,7 @@ def _interpreted(rounds: list[BoundRound], binding: Binding) -> list[BoundStep]:
     wait = ALONE[binding.ways.wait]
     steps: list[BoundStep] = [(hook, ()) for hook in binding.load]
     for entry in rounds:
-        steps += [*entry.start(), *entry.during]
+        steps += [*entry.start, *entry.during]
         steps += [(wait, (entry.requests,))] if entry.requests else []
         steps += entry.after
     return [*steps, *((hook, ()) for hook in binding.store)]

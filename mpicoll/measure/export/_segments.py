@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -12,8 +12,8 @@ from ..words import size_words
 
 Theirs = TypeVar("Theirs")
 
-Translate = Callable[[Algorithm, int], Theirs | None]
-"""An algorithm of ours and a size in bytes -> the library's own; None where it has none."""
+Make = Callable[[Algorithm, int, int], Theirs | None]
+"""An algorithm of ours, ranks, a size in bytes -> the library's own; None where it has none."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,18 @@ class Segment(Generic[Theirs]):
 
 
 def segments(
-    collective: str, rows: Sequence[Winner], translate: Translate[Theirs]
+    collective: str, rows: Sequence[Winner], ranks: int, makes: Mapping[str, Make[Theirs]]
 ) -> tuple[list[Segment[Theirs]], list[str]]:
     """The runs of sizes of a collective, and in words where the winner gave way to another.
 
+    ``makes``: by our algorithm's name without options, what makes the library's of it.
     Where the library lacks the winner, the best that was measured of those it has takes its place;
     where the winner is the library's own choice, or it has nothing that was measured, it chooses.
     """
     found: list[Segment[Theirs]] = []
     notes = []
     for above, row in zip([-1, *(row.up_to for row in rows)], rows, strict=False):
-        name, theirs = _translated(collective, row, translate)
+        name, theirs = _translated(collective, row, ranks, makes)
         if name != row.use:
             notes.append(f"{collective} up to {size_words(row.up_to)}: {_note(row.use, name)}")
         if found and found[-1].theirs == theirs:
@@ -50,14 +51,16 @@ def segments(
 
 
 def _translated(
-    collective: str, row: Winner, translate: Translate[Theirs]
+    collective: str, row: Winner, ranks: int, makes: Mapping[str, Make[Theirs]]
 ) -> tuple[str, Theirs | None]:
     """Our name of what takes the row, ``vendor`` for the library's choice, and the library's."""
     by_time = sorted((name for name in row.times if name != VENDOR), key=row.times.__getitem__)
     for name in [row.use, *by_time]:
         if name == VENDOR:
             break
-        theirs = translate(find(collective, name), row.up_to)
+        entry = find(collective, name)
+        make = makes.get(entry.base)
+        theirs = make(entry, ranks, row.up_to) if make else None
         if theirs is not None:
             return name, theirs
     return VENDOR, None

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -155,8 +154,7 @@ def export(tuning: Tuning, rules: Tree | None = None) -> tuple[str, list[str]]:
     for name, (ours, makes) in THEIRS.items():
         own = tree.get(f"collective={name}")
         if ours in tuning.winners and own is not None:
-            translate = partial(_translate, makes, ranks)
-            found, told = segments(ours, tuning.winners[ours], translate)
+            found, told = segments(ours, tuning.winners[ours], ranks, makes)
             notes += [note if name == ours else f"{name}, {note}" for note in told]
             tree[f"collective={name}"] = _with_winners(name, own, ranks, found)
     return json.dumps(tree, indent=1) + "\n", notes
@@ -179,11 +177,6 @@ def _trees(image: bytes) -> list[Tree]:
     """The selections of algorithms among all texts of a library."""
     texts = re.findall(rb'(?<=\0)\{"collective=[^\0]*(?=\0)', image)
     return [json.loads(text) for text in texts if b'"algorithm=MPIR_' in text]
-
-
-def _translate(makes: dict[str, Make], ranks: int, entry: Algorithm, nbytes: int) -> Leaf | None:
-    make = makes.get(entry.base)
-    return make(entry, ranks, nbytes) if make else None
 
 
 def _with_winners(name: str, own: Tree, ranks: int, found: Sequence[Segment[Leaf]]) -> Tree:

@@ -7,7 +7,6 @@ algorithms are those of ``ompi_info --param coll tuned --level 9``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from math import ceil
 from typing import NamedTuple
 
@@ -130,7 +129,7 @@ def export(tuning: Tuning) -> tuple[str, list[str]]:
     ranks, parts, notes = len(tuning.nodes), list[str](), list[str]()
     for name, (ours, number, makes) in THEIRS.items():
         rows = tuning.winners.get(ours, ())
-        found, told = segments(ours, rows, partial(_translate, makes, ranks))
+        found, told = segments(ours, rows, ranks, makes)
         notes += [note if name == ours else f"{name}, {note}" for note in told]
         if name in WITHOUT_SIZES and len(found) > 1:
             notes.append(f"{name}: no rule, since Open MPI does not tell its sizes apart")
@@ -140,11 +139,6 @@ def export(tuning: Tuning) -> tuple[str, list[str]]:
     heading = f"# Winners of mpicoll tune on {ranks} ranks, from {tuning.path}"
     counted = f"{len(parts)} # collectives"
     return "\n".join([heading, *(f"# {note}" for note in notes), counted, *parts]) + "\n", notes
-
-
-def _translate(makes: dict[str, Make], ranks: int, entry: Algorithm, nbytes: int) -> Rule | None:
-    make = makes.get(entry.base)
-    return make(entry, ranks, nbytes) if make else None
 
 
 def _collective(name: str, number: int, ranks: int, found: Sequence[Segment[Rule]]) -> str:
